@@ -1,0 +1,132 @@
+"""Every exception that this package raises, and who is at fault.
+
+    VerifierError
+    ├── RequestError          the caller: a field is wrong (names it)      -> INVALID_ARGUMENT
+    │   ├── LimitError        a limit is not positive, not finite, or over the ceiling
+    │   └── UnknownSuiteError the gateway does not hold the named suite -> FAILED_PRECONDITION
+    ├── SuiteError            the data: the ground truth is unusable       -> outcome INVALID_SUITE
+    ├── UnimplementedError    the caller asked for what is not built       -> UNIMPLEMENTED
+    ├── ConfigError           the operator: a setting is wrong
+    │   └── GuaranteeError    the host cannot give a guarantee that was not accepted by name
+    └── InfraError            the machinery: never a score                 -> outcome INFRA_ERROR
+        ├── SlotError         a slot died or answered nonsense; another may work
+        ├── BackendError      the backend cannot give slots at all (engine unreachable, image absent)
+        ├── OverloadedError   the queue is full; try again later           -> RESOURCE_EXHAUSTED
+        ├── DeadlineError     the caller's deadline passed first           -> DEADLINE_EXCEEDED
+        └── GatewayUnavailableError   the client could not reach a gateway
+
+A program that misbehaves is data (`Status`), never an exception. A sandbox that misbehaves is an
+`InfraError`, never a status.
+"""
+
+from __future__ import annotations
+
+
+class VerifierError(Exception):
+    """Base of all errors of this package."""
+
+
+class RequestError(VerifierError):
+    """The caller sent something unusable.
+
+    Attributes:
+        field: The field at fault, as the caller wrote it ("limits.cpu_time_s").
+    """
+
+    def __init__(self, field: str, problem: str) -> None:
+        """Keep the field's name and describe the problem."""
+        super().__init__(f"{field}: {problem}")
+        self.field = field
+        self.problem = problem
+
+    def __reduce__(self) -> tuple[type[RequestError], tuple[str, str]]:
+        """Pickle by the two arguments (errors cross process borders in Ray)."""
+        return (type(self), (self.field, self.problem))
+
+
+class LimitError(RequestError):
+    """A limit is zero, negative, not finite, or over the ceiling. Refused, never clamped."""
+
+
+class UnknownSuiteError(RequestError):
+    """The gateway does not hold a suite with this digest (any more): upload it, then send the request again."""
+
+
+class SuiteError(VerifierError):
+    """The ground truth cannot be used: no score for anybody.
+
+    Attributes:
+        field: The part of the ground truth at fault ("outputs", "inputs[3]").
+    """
+
+    def __init__(self, field: str, problem: str) -> None:
+        """Keep the field's name and describe the problem."""
+        super().__init__(f"{field}: {problem}")
+        self.field = field
+        self.problem = problem
+
+    def __reduce__(self) -> tuple[type[SuiteError], tuple[str, str]]:
+        """Pickle by the two arguments."""
+        return (type(self), (self.field, self.problem))
+
+
+class UnimplementedError(VerifierError):
+    """The contract names it, this version does not do it."""
+
+
+class ConfigError(VerifierError):
+    """A setting is wrong; the message says which and what to type."""
+
+
+class GuaranteeError(ConfigError):
+    """This host cannot give a guarantee, and the operator did not accept that by name.
+
+    Attributes:
+        missing: Names of the guarantees.
+    """
+
+    def __init__(self, message: str, missing: tuple[str, ...] = ()) -> None:
+        """Keep the names beside the message, which carries the remedy."""
+        super().__init__(message)
+        self.missing = missing
+
+    def __reduce__(self) -> tuple[type[GuaranteeError], tuple[str, tuple[str, ...]]]:
+        """Pickle by the two arguments."""
+        return (type(self), (str(self), self.missing))
+
+
+class InfraError(VerifierError):
+    """The machinery failed. Never a score."""
+
+
+class SlotError(InfraError):
+    """One slot failed; the same work may succeed on another."""
+
+
+class BackendError(InfraError):
+    """The backend as a whole cannot serve; the message says what to type."""
+
+
+class OverloadedError(InfraError):
+    """The queue is full. Nothing was run.
+
+    Attributes:
+        retry_after_s: When it makes sense to come back.
+    """
+
+    def __init__(self, message: str, retry_after_s: float = 1.0) -> None:
+        """Keep the delay beside the message."""
+        super().__init__(message)
+        self.retry_after_s = retry_after_s
+
+    def __reduce__(self) -> tuple[type[OverloadedError], tuple[str, float]]:
+        """Pickle by the two arguments."""
+        return (type(self), (str(self), self.retry_after_s))
+
+
+class DeadlineError(InfraError):
+    """The caller's deadline passed before there was a verdict."""
+
+
+class GatewayUnavailableError(InfraError):
+    """No gateway answered within the budget of retries."""

@@ -1,0 +1,186 @@
+"""Is a text a program of some language? Python is asked of the parser; the others, of a few marks.
+
+The parser runs in this process on text that a model wrote, so it is bounded: sources over a cap are not
+parsed, and a `Checker` has a budget for all candidates of one response.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import textwrap
+from dataclasses import dataclass, field
+
+from verifier import _python
+from verifier.languages import resolve
+
+# At most a second of parsing for one response.
+PARSE_BUDGET_CHARS = 512_000
+
+
+@dataclass(frozen=True, slots=True)
+class Python:
+    """What a text is as Python.
+
+    Attributes:
+        parses: It does, or it is too long to be asked.
+        empty: Nothing but comments.
+        is_program: Does something: a text that merely parses may be prose ("Hello").
+        names: What it defines at the top level, and in classes there.
+        source: The text that was parsed (dedented where that was needed).
+    """
+
+    parses: bool = False
+    empty: bool = False
+    is_program: bool = False
+    names: frozenset[str] = frozenset()
+    source: str = ""
+
+
+@dataclass(slots=True)
+class Checker:
+    """Checks the candidates of one response, within one budget."""
+
+    budget: int = PARSE_BUDGET_CHARS
+    _seen: dict[str, Python] = field(default_factory=dict)
+
+    def python(self, text: str) -> Python:
+        """Parse a text as Python; remembered, since several rules ask."""
+        known = self._seen.get(text)
+        if known is None:
+            known = self._seen[text] = self._parse(text)
+        return known
+
+    def _parse(self, text: str) -> Python:
+        if len(text) > _python.MAX_PARSE_CHARS:
+            return Python(parses=True, names=frozenset(_DEF.findall(text)), source=text)
+        if len(text) > self.budget:
+            return Python(parses=True, source=text)
+        self.budget -= len(text)
+        tree = _python.parse(text)
+        if tree is None and text[:1] in " \t\n":
+            text = textwrap.dedent(text)
+            tree = _python.parse(text)
+        if tree is None:
+            return Python(source=text)
+        return Python(
+            parses=True,
+            empty=not tree.body,
+            is_program=any(_does_something(node) for node in tree.body),
+            names=frozenset(_names(tree.body)),
+            source=text,
+        )
+
+    def defines(self, language: str, text: str, name: str) -> bool:
+        """The text defines this function (or method, or class)."""
+        if language == "python":
+            return name in self.python(text).names
+        pattern = rf"\b{re.escape(name)}\s{{0,20}}(?:\(|=[^=])" if name.isidentifier() else re.escape(name)
+        return re.search(pattern, text) is not None
+
+    def is_program(self, language: str, text: str) -> bool:
+        """A bare text (or an untagged block) is a program of this language, as far as its marks say."""
+        if language == "python":
+            return self.python(text).is_program
+        marks = _MARKS.get(language)
+        return marks is not None and marks.search(text, 0, _MARK_CHARS) is not None
+
+
+_DEF = re.compile(r"^[ \t]{0,8}(?:async[ \t]{1,4})?(?:def|class)[ \t]{1,4}(\w{1,100})", re.MULTILINE)
+_ACTS = (
+    ast.Import,
+    ast.ImportFrom,
+    ast.FunctionDef,
+    ast.AsyncFunctionDef,
+    ast.ClassDef,
+    ast.Assign,
+    ast.AugAssign,
+    ast.For,
+    ast.While,
+    ast.If,
+    ast.With,
+    ast.Try,
+    ast.Raise,
+    ast.Assert,
+    ast.Delete,
+    ast.Match,
+)
+
+
+def _does_something(node: ast.stmt) -> bool:
+    """`a: int` and `Hello` parse, but are prose more often than programs."""
+    if isinstance(node, ast.AnnAssign):
+        return node.value is not None
+    if isinstance(node, ast.Expr):
+        value = node.value.value if isinstance(node.value, ast.Await) else node.value
+        return isinstance(value, (ast.Call, ast.ListComp, ast.GeneratorExp, ast.NamedExpr))
+    return isinstance(node, _ACTS)
+
+
+def _names(body: list[ast.stmt], depth: int = 0) -> list[str]:
+    found: list[str] = []
+    for node in body:
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            found.append(node.name)
+            if isinstance(node, ast.ClassDef) and depth < 3:  # noqa: PLR2004
+                found += _names(node.body, depth + 1)
+        elif isinstance(node, ast.Assign):
+            found += [t.id for t in node.targets if isinstance(t, ast.Name)]
+        elif isinstance(node, ast.AnnAssign) and node.value is not None and isinstance(node.target, ast.Name):
+            found.append(node.target.id)
+        elif isinstance(node, (ast.ImportFrom, ast.Import)):
+            found += [a.asname or a.name for a in node.names]
+        elif isinstance(node, (ast.If, ast.Try)) and depth < 3:  # noqa: PLR2004
+            found += _names(node.body, depth + 1)
+    return found
+
+
+# A program shows what it is at its head.
+_MARK_CHARS = 200_000
+_MARKS = {
+    "cpp": re.compile(
+        r"^\s{0,4}#\s{0,4}(?:include|define|pragma)\b|^\s{0,8}using\s+namespace\s+\w|\b(?:int|auto|void|signed)\s+main\s{0,4}\(",
+        re.MULTILINE,
+    ),
+    "c": re.compile(r"^\s{0,4}#\s{0,4}(?:include|define)\b|\b(?:int|void)\s+main\s{0,4}\(", re.MULTILINE),
+    "java": re.compile(
+        r"^\s{0,8}import\s+(?:static\s+)?javax?\.|^\s{0,8}(?:(?:public|final|abstract)\s+){0,3}(?:class|interface|enum|record)\s+\w+[^\n;]{0,200}\{",
+        re.MULTILINE,
+    ),
+    "javascript": re.compile(
+        r"^\s{0,8}(?:(?:const|let|var)\s+[\w${\[]|(?:async\s+)?function\b[\s*]|import\s[^\n]{0,200}['\"]|export\s|['\"]use strict['\"]|class\s+\w+\s{0,4}(?:extends\s+\w+\s{0,4})?\{)"
+        r"|\bconsole\s{0,2}\.\s{0,2}log\s{0,2}\(|\bprocess\s{0,2}\.\s{0,2}std(?:in|out)\b|\brequire\s{0,2}\(",
+        re.MULTILINE,
+    ),
+}
+# A bare text in one of these languages begins with code, not with prose that mentions code.
+_STARTS = {
+    "cpp": re.compile(r"\s{0,100}(?:#|//|/\*|using\b|namespace\b|template\b|struct\b|class\b|const|static\b|inline\b|typedef\b|(?:int|long|void|auto|bool|double|signed)\b[^\n.]{0,200}[;({=])"),
+    "java": re.compile(r"\s{0,100}(?:import\b|package\b|//|/\*|@\w|public\b|final\b|abstract\b|class\b|interface\b|enum\b|record\b)"),
+    "javascript": re.compile(r"\s{0,100}(?:#!|//|/\*|['\"]use strict|const\b|let\b|var\b|function\b|async\b|import\b|export\b|class\b|console\b|process\b|require\b|\(|[\w$.]{1,80}\s{0,4}[=(])"),
+}
+_STARTS["c"] = _STARTS["cpp"]
+
+
+def starts_as(language: str, text: str) -> bool:
+    """The first thing in the text could begin a program of this language."""
+    pattern = _STARTS.get(language)
+    return pattern is None or pattern.match(text) is not None
+
+
+def guess_language(checker: Checker, text: str) -> str | None:
+    """The language of an untagged program, where nobody said which is wanted."""
+    for language in ("cpp", "java"):
+        if checker.is_program(language, text):
+            return language
+    if checker.is_program("python", text):
+        return "python"
+    return "javascript" if checker.is_program("javascript", text) else None
+
+
+def drop_tag_line(language: str, text: str) -> str:
+    """Without a first line that is only the language's name: what remains of a prefilled fence."""
+    first, newline, rest = text.lstrip("\n").partition("\n")
+    if newline and first.strip() and resolve(first.strip()) == language:
+        return rest
+    return text

@@ -1,0 +1,212 @@
+"""Which of the candidates is the program.
+
+In this order, and among equals the last one (or the first, or the longest, as the policy says):
+
+1. what parses and defines the entry point: a block with a fitting tag, then an untagged one;
+2. what parses: a block with a fitting tag, then an untagged one that is more than a sample output;
+3. a program around which only the closing fence is left (the prompt opened it), or with no fence at all;
+4. a fitting block inside a block of Markdown;
+5. what does not parse: a fitting block, then an untagged one. It becomes a COMPILE_ERROR: the model's failure,
+   and the score says so.
+
+Blocks in other languages, and of text, output or data, never count.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from verifier.extraction.check import Checker, drop_tag_line, guess_language, starts_as
+from verifier.extraction.scan import Block, scan
+from verifier.extraction.tags import MARKDOWN_TAGS, OTHER_TAGS, is_known, language_of
+
+# The entry point of a whole program, where the language has one.
+_MAIN = {"c": "main", "cpp": "main", "java": "main"}
+# A tag that fits, but less than the language's own: models tag C++ with ```c.
+_LOOSE = {"cpp": ("c",)}
+_TRIMS = 8
+_HEAD_TOKEN = re.compile(r"\s{0,100}(?:<[|｜]?/?[\w|｜▁:-]{1,40}[|｜]?>|`{3,10}[ \t]{0,4}(?:[A-Za-z+]{1,12}\b)?)")
+_TAIL_TOKEN = re.compile(r"(?:<[|｜/]?[\w|｜▁:-]{1,40}[|｜]?>|\[/?[A-Z_]{1,20}\]|`{3,10}|~{3,10})$")
+_TAIL_CHARS = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The chosen text. `block` is None for bare code."""
+
+    language: str
+    text: str
+    block: int | None
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    index: int
+    language: str
+    text: str
+    tagged: bool
+    loose: bool
+    parses: bool
+
+
+class Chooser:
+    """Applies the rules of this module to one response."""
+
+    def __init__(self, language: str | None, entry_point: str | None, policy: str) -> None:
+        """`language` is canonical or None; `policy` is "last", "first" or "longest"."""
+        self._language = language
+        self._entry_point = (entry_point or "").split(".")[-1].removesuffix("()")
+        self._policy = policy
+        self._checker = Checker()
+
+    def choose(self, text: str, blocks: tuple[Block, ...], cut: int) -> Choice | None:
+        """The program of an answer (`text[cut:]` with its blocks), or None."""
+        candidates = self._in_order(
+            [c for c in (self._candidate(i, b) for i, b in self._ordered(blocks)) if c is not None]
+        )
+        good = [c for c in candidates if c.parses]
+        return (
+            self._defining(good)
+            or self._parsing(good)
+            or self._bare(text, blocks, cut)
+            or self._nested(blocks)
+            or self._broken([c for c in candidates if not c.parses])
+        )
+
+    # -- candidates
+
+    def _ordered(self, blocks: tuple[Block, ...]) -> Iterable[tuple[int, Block]]:
+        """From the most to the least wanted, so that the parser's budget goes to the likely ones."""
+        pairs = list(enumerate(blocks))
+        return pairs if self._policy == "first" else reversed(pairs)
+
+    def _in_order(self, candidates: list[_Candidate]) -> list[_Candidate]:
+        if self._policy == "longest":
+            return sorted(candidates, key=lambda c: len(c.text), reverse=True)
+        return candidates
+
+    def _candidate(self, index: int, block: Block) -> _Candidate | None:
+        if not block.body.strip() and not block.info:
+            return None
+        language = language_of(block.tag) if block.tag else None
+        if language is None and is_known(block.tag):
+            return None
+        if language is None:
+            return self._untagged(index, block)
+        wanted = self._language or language
+        loose = language != wanted
+        if (loose and language not in _LOOSE.get(wanted, ())) or not block.body.strip():
+            return None
+        return self._made(index, wanted, block.body, tagged=True, loose=loose)
+
+    def _untagged(self, index: int, block: Block) -> _Candidate | None:
+        text = block.body
+        language = self._language or guess_language(self._checker, text)
+        if block.info and not block.info.startswith("{") and len(block.info.split(maxsplit=1)) + ("(" in block.info) > 1:
+            # The first line of code on the fence's line.
+            joined = f"{block.info}\n{text}"
+            joined_language = self._language or guess_language(self._checker, joined)
+            if joined_language and self._checker.is_program(joined_language, joined):
+                language, text = joined_language, joined
+        if not text.strip():
+            return None
+        return self._made(index, language or "python", text, tagged=False, loose=False)
+
+    def _made(self, index: int, language: str, text: str, *, tagged: bool, loose: bool) -> _Candidate:
+        if language == "python":
+            python = self._checker.python(text)
+            parses = python.parses and not python.empty and (tagged or python.is_program)
+            text = python.source
+        else:
+            parses = tagged or self._checker.is_program(language, text)
+        return _Candidate(index, language, text, tagged, loose, parses)
+
+    # -- rules
+
+    def _defining(self, candidates: list[_Candidate]) -> Choice | None:
+        def defines(candidate: _Candidate) -> bool:
+            name = self._entry_point or _MAIN.get(candidate.language, "")
+            return bool(name) and self._checker.defines(candidate.language, candidate.text, name)
+
+        name = self._entry_point or "main"
+        return self._first(candidates, defines, f"that defines {name}")
+
+    def _parsing(self, candidates: list[_Candidate]) -> Choice | None:
+        return self._first(candidates, lambda _: True, "")
+
+    def _broken(self, candidates: list[_Candidate]) -> Choice | None:
+        def is_attempt(candidate: _Candidate) -> bool:
+            if candidate.tagged or candidate.language != "python":
+                return True
+            return not self._checker.python(candidate.text).parses  # "5" parses: a sample output, not an attempt
+
+        return self._first(candidates, is_attempt, "(none parses)")
+
+    def _first(
+        self, candidates: list[_Candidate], accept: Callable[[_Candidate], bool], why: str
+    ) -> Choice | None:
+        tiers = (lambda c: c.tagged and not c.loose, lambda c: c.tagged, lambda c: not c.tagged)
+        for tier in tiers:
+            for c in candidates:
+                if tier(c) and accept(c):
+                    kind = f"{c.language} block" if c.tagged else "untagged block"
+                    return Choice(c.language, c.text, c.index, f"the {self._policy} {kind} {why}".rstrip())
+        return None
+
+    def _bare(self, text: str, blocks: tuple[Block, ...], cut: int) -> Choice | None:
+        """The text before a lone closer, or all of it where there is no fence."""
+        if blocks and (blocks[0].info or blocks[0].start <= cut):
+            return None
+        code = _trimmed(text[cut : blocks[0].start] if blocks else text[cut:])
+        if not code.strip():
+            return None
+        language = self._language or guess_language(self._checker, code)
+        if language is None:
+            return None
+        code = drop_tag_line(language, code)
+        if not (self._checker.is_program(language, code) and starts_as(language, code)):
+            return None
+        if language == "python":
+            code = self._checker.python(code).source
+        reason = "the code before a lone closing fence" if blocks else "no fence; the text is a program"
+        return Choice(language, code, None, reason)
+
+    def _nested(self, blocks: tuple[Block, ...]) -> Choice | None:
+        for index, block in self._ordered(blocks):
+            if block.tag in MARKDOWN_TAGS or block.tag == "":
+                inner = scan(block.body).blocks
+                found = [c for c in (self._candidate(i, b) for i, b in self._ordered(inner)) if c is not None]
+                choice = self._first([c for c in found if c.parses and c.tagged], lambda _: True, "")
+                if choice is not None:
+                    return Choice(choice.language, choice.text, index, f"{choice.reason} inside a Markdown block")
+        return None
+
+
+def explain_none(blocks: tuple[Block, ...], language: str | None) -> str:
+    """Why nothing was chosen."""
+    if not blocks:
+        return "no fenced block, and the text is not a program"
+    tags = list(dict.fromkeys(b.tag for b in blocks if b.tag in OTHER_TAGS or language_of(b.tag)))[:5]
+    wanted = language or "known"
+    if tags:
+        return f"no {wanted} block among {len(blocks)} (tagged {', '.join(tags)})"
+    return f"no {wanted} program in any of {len(blocks)} blocks"
+
+
+def _trimmed(text: str) -> str:
+    """Without special tokens, answer tags and stray fences around it. Linear: a few tokens, no more."""
+    for _ in range(_TRIMS):
+        head = _HEAD_TOKEN.match(text)
+        if head is None:
+            break
+        text = text[head.end() :]
+    for _ in range(_TRIMS):
+        text = text.rstrip()
+        tail = _TAIL_TOKEN.search(text[-_TAIL_CHARS:])
+        if tail is None:
+            break
+        text = text[: len(text) - (min(len(text), _TAIL_CHARS) - tail.start())]
+    return text

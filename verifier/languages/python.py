@@ -1,0 +1,30 @@
+"""Python: forked from the warm interpreter, or spawned in `exec` mode."""
+
+from __future__ import annotations
+
+from verifier.languages.base import Recipe
+from verifier.types import Harness
+
+PYTHON = Recipe(
+    name="python",
+    aliases=(
+        "py",
+        "py3",
+        "python3",
+        "python-3",
+        *(f"python3.{minor}" for minor in range(6, 16)),
+        *(f"python-3.{minor}" for minor in range(6, 16)),
+        "cpython",
+        "cpython3",
+        "pypy",
+        "pypy3",
+        "ipython",
+        "ipython3",
+    ),
+    source_name="main.py",
+    run_harness=Harness.PYTHON,
+    # Neither -I nor -E: both would drop the slot's fixed environment (PYTHONHASHSEED). Contest programs print
+    # integers of any length, which CPython refuses from 4,300 digits on.
+    run_argv=("/usr/bin/python3", "-s", "-X", "int_max_str_digits=0", "/program/main.py"),
+    version_argv=("/usr/bin/python3", "--version"),
+)

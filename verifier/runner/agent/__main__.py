@@ -1,0 +1,226 @@
+"""The agent of one slot: how a fresh process becomes a runner beside a zygote.
+
+Theory of operation
+-------------------
+The agent starts as an ordinary process: under the `namespaces` backend a child of the caller (root or not),
+under `docker` the first process of a container. It
+
+1. raises its stack limit (and restarts itself once, since the layout of memory follows it);
+2. makes the slot's namespaces: a user namespace in which it may mount, a network without interfaces, and
+   PID, mount, IPC and UTS namespaces. Where it may, the map has two ids, neither of them root outside: 0 for
+   the runner, 1000 for the payload; else one, which the payload shares;
+3. forks: the child is PID 1 of the slot. When it dies, all of the slot dies with it. The parent only waits;
+4. moves into a private root (mounts.py);
+5. forks the zygote (zygote.py), which joins the slot's cgroup;
+6. serves frames (jobs.py) until the supervisor closes its end. That end closing is the signal to die: a
+   supervisor that is killed leaves nothing behind.
+
+It imports the standard library only, and all of it before step 4: the files may be out of reach after it.
+"""
+
+import argparse
+import json
+import os
+import resource
+import socket
+import subprocess
+import sys
+
+from . import cgroups, harness, jobs, libjail, mounts, zygote
+
+STACK_BYTES = 512 * 1024 * 1024
+INSIDE_RUNNER, INSIDE_PAYLOAD = 0, 1000
+PROGRAM_BYTES = BUILD_BYTES = 512 * 1024 * 1024
+PR_SET_PDEATHSIG, PR_SET_DUMPABLE, SIGKILL = 1, 4, 9
+MAX_PENDING_CONNECTIONS = 1
+
+
+def main():
+    """Run the agent. Does not return in the runner; in a payload it leaves as the program would."""
+    options = arguments()
+    raise_stack()
+    config = json.loads(options.config)
+    listener = listen(options.listen) if options.listen else None
+    counters = cgroups.own() if options.listen else cgroups.given(config)
+    library = libjail.load("/proc/self/fd/%d" % os.open(options.lib, os.O_RDONLY | os.O_CLOEXEC))
+    source = harness.__loader__.get_data(harness.__file__)
+    try:
+        two_ids = enter_namespaces(config)
+    except OSError as e:
+        refuse(options, listener, e)
+    child = os.fork()
+    if child:
+        keep(child, config)
+    mounts.libc.prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0)
+    try:
+        mounts.make_root("/tmp", PROGRAM_BYTES, BUILD_BYTES)
+        mounts.check(mounts.libc.sethostname(b"sandbox", 7), "sethostname")
+        zygote_sock, zygote_pid = fork_zygote(library, config, options)
+    except OSError as e:
+        refuse(options, listener, e)
+    if zygote_sock is None:  # a payload: it has run, or will when its finalizers do
+        sys.exit(zygote_pid)
+    mounts.libc.prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)
+    sock = accept(options, listener)
+    runner = jobs.Runner(
+        sock=sock,
+        library=library[1],
+        zygote=zygote_sock,
+        zygote_pid=zygote_pid,
+        ids=(INSIDE_PAYLOAD, INSIDE_PAYLOAD) if two_ids else (-1, -1),
+        counters=counters,
+        harness_source=source,
+        shared_processes=0 if two_ids else 4,
+    )
+    runner.serve()
+    os._exit(0)
+
+
+def arguments():
+    parser = argparse.ArgumentParser(prog="runner")
+    parser.add_argument("--lib", required=True, help="the jail library")
+    parser.add_argument("--fd", type=int, default=-1, help="an inherited stream socket to the supervisor")
+    parser.add_argument("--listen", default="", help="a unix socket to serve one supervisor on")
+    parser.add_argument("--config", default="{}", help="JSON: procs_fds, counters, uids")
+    return parser.parse_args()
+
+
+def raise_stack():
+    """Deep recursion needs a big stack, and where mappings go is decided at exec."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_STACK)
+    wanted = STACK_BYTES if hard == resource.RLIM_INFINITY else min(STACK_BYTES, hard)
+    if soft != resource.RLIM_INFINITY and soft >= wanted:
+        return
+    resource.setrlimit(resource.RLIMIT_STACK, (wanted, hard))
+    os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])
+
+
+def listen(path):
+    """Bind before the old root is left; whoever may reach the folder may connect."""
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    old = os.umask(0)
+    listener.bind(path)
+    os.umask(old)
+    listener.listen(MAX_PENDING_CONNECTIONS)
+    return listener
+
+
+def accept(options, listener):
+    """The one connection this agent serves."""
+    if listener is None:
+        return socket.socket(fileno=options.fd)
+    sock, _ = listener.accept()
+    listener.close()
+    return sock
+
+
+def refuse(options, listener, error):
+    """Tell the supervisor which step failed, and end."""
+    channel = jobs.frames.Channel(accept(options, listener))
+    channel.write({"op": "refused", "step": str(error), "errno": error.errno or 0})
+    os._exit(3)
+
+
+def enter_namespaces(config):
+    """Make the slot's namespaces. Returns whether the payload has an id of its own."""
+    flags = (
+        mounts.CLONE_NEWUSER | mounts.CLONE_NEWNS | mounts.CLONE_NEWIPC | mounts.CLONE_NEWUTS | mounts.CLONE_NEWNET
+        | mounts.CLONE_NEWPID
+    )
+    mapper = id_mapper(config)
+    uid, gid = os.geteuid(), os.getegid()
+    if mapper is None:
+        mounts.unshare(flags, "user, mount, network and PID namespaces")
+        write("/proc/self/setgroups", "deny")
+        write("/proc/self/uid_map", "%d %d 1" % (INSIDE_PAYLOAD, uid))
+        write("/proc/self/gid_map", "%d %d 1" % (INSIDE_PAYLOAD, gid))
+        return False
+    # A map with a foreign id is written from outside of the namespace: by a child that stays out.
+    read_end, write_end = os.pipe()
+    answer_read, answer_write = os.pipe()
+    helper = os.fork()
+    if helper == 0:
+        os.close(write_end)
+        os.read(read_end, 1)
+        try:
+            mapper(os.getppid())
+        except BaseException as e:
+            os.write(answer_write, str(e).encode()[:500])
+        os._exit(0)
+    os.close(answer_write)
+    try:
+        mounts.unshare(flags, "user, mount, network and PID namespaces")
+    finally:
+        os.close(write_end)
+    problem = os.read(answer_read, 500)
+    os.waitpid(helper, 0)
+    if problem:
+        raise OSError(1, "map user ids: " + problem.decode())
+    os.setgroups([])
+    os.setresgid(INSIDE_RUNNER, INSIDE_RUNNER, INSIDE_RUNNER)
+    os.setresuid(INSIDE_RUNNER, INSIDE_RUNNER, INSIDE_RUNNER)
+    return True
+
+
+def id_mapper(config):
+    """A function that writes a two-id map for a pid, or None where only one's own id may be mapped."""
+    ids = config.get("ids")
+    if ids and ids["how"] == "direct":
+        table = "%d %d 1\n%d %d 1\n" % (INSIDE_RUNNER, ids["runner"], INSIDE_PAYLOAD, ids["payload"])
+
+        def direct(pid):
+            write("/proc/%d/uid_map" % pid, table)
+            write("/proc/%d/gid_map" % pid, table)
+
+        return direct
+    if ids and ids["how"] == "newuidmap":
+
+        def by_tool(pid):
+            for tool, own, sub in (("newuidmap", os.geteuid(), ids["subuid"]), ("newgidmap", os.getegid(), ids["subgid"])):
+                done = subprocess.run(
+                    [tool, str(pid), str(INSIDE_RUNNER), str(own), "1", str(INSIDE_PAYLOAD), str(sub), "1"],
+                    capture_output=True, env={"PATH": "/usr/bin:/bin"}, check=False,
+                )
+                if done.returncode:
+                    raise OSError(1, done.stderr.decode(errors="replace").strip())
+
+        return by_tool
+    return None
+
+
+def write(path, text):
+    with open(path, "w") as f:
+        f.write(text)
+
+
+def keep(child, config):
+    """The parent of PID 1: holds nothing, waits, and ends with it."""
+    os.closerange(0, 4096)
+    while True:
+        try:
+            _, status = os.waitpid(child, 0)
+        except InterruptedError:
+            continue
+        os._exit(os.waitstatus_to_exitcode(status) & 0xFF)
+
+
+def fork_zygote(library, config, options):
+    """(socket, pid) in the runner; (None, exit code) in a payload, whose stack this still is."""
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    pid = os.fork()
+    if pid == 0:
+        ours.close()
+        if options.fd >= 0:
+            os.close(options.fd)
+        return None, zygote.main(theirs, library[0], {"procs_fds": config.get("procs_fds", [])})
+    theirs.close()
+    for fd in config.get("procs_fds", []):
+        os.close(fd)
+    answer = ours.recv(256)
+    if answer != b"ready":
+        raise OSError(5, "the zygote did not start: " + answer.decode(errors="replace"))
+    return ours, pid
+
+
+if __name__ == "__main__":
+    main()

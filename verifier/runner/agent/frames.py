@@ -1,0 +1,83 @@
+"""The framed protocol between a slot's supervisor (host side) and its runner (jail side).
+
+A frame is two big-endian 32-bit lengths, a JSON header and a body of bytes. Lengths of the blobs inside a
+body stand in the header. The supervisor sends one frame per batch of cases, not one per case; the runner
+answers with one frame per case and a last one. Any byte that arrives while a batch runs cancels it.
+"""
+
+import json
+import struct
+
+LENGTHS = struct.Struct(">II")
+MAX_HEADER = 64 * 1024 * 1024
+MAX_BODY = 2 * 1024 * 1024 * 1024
+
+PROTOCOL = 1
+
+
+class ProtocolError(Exception):
+    """The other side sent something that is not a frame."""
+
+
+def encode(header, *blobs):
+    """One frame as a list of buffers (so that big blobs are not copied)."""
+    head = json.dumps(header, separators=(",", ":")).encode()
+    return [LENGTHS.pack(len(head), sum(len(b) for b in blobs)) + head, *[b for b in blobs if len(b)]]
+
+
+def lengths(prefix):
+    """The two lengths of a frame's first eight bytes, checked."""
+    head, body = LENGTHS.unpack(prefix)
+    if head > MAX_HEADER or body > MAX_BODY:
+        raise ProtocolError("frame of %d + %d bytes" % (head, body))
+    return head, body
+
+
+def split(body, sizes):
+    """The blobs of a body, as memoryviews."""
+    view, at, out = memoryview(body), 0, []
+    for size in sizes:
+        out.append(view[at : at + size])
+        at += size
+    if at != len(view):
+        raise ProtocolError("blobs of %d bytes in a body of %d" % (at, len(view)))
+    return out
+
+
+class Channel:
+    """Blocking frames over a stream socket: the runner's end."""
+
+    def __init__(self, sock):
+        self.sock = sock
+
+    def fileno(self):
+        return self.sock.fileno()
+
+    def read(self):
+        """(header, body), or None when the supervisor is gone."""
+        prefix = self._exactly(LENGTHS.size)
+        if prefix is None:
+            return None
+        head_len, body_len = lengths(prefix)
+        head = self._exactly(head_len)
+        body = self._exactly(body_len) if head is not None else None
+        if body is None:
+            return None
+        return json.loads(bytes(head)), body
+
+    def write(self, header, *blobs):
+        for buffer in encode(header, *blobs):
+            self.sock.sendall(buffer)
+
+    def _exactly(self, size):
+        data = bytearray(size)
+        view, at = memoryview(data), 0
+        while at < size:
+            try:
+                got = self.sock.recv_into(view[at:])
+            except ConnectionResetError:
+                return None
+            if got == 0:
+                return None
+            at += got
+        return data

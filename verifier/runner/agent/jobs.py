@@ -1,0 +1,364 @@
+"""The runner's loop: frames in, runs, frames out."""
+
+import ctypes
+import fcntl
+import glob
+import json
+import os
+import platform
+import shutil
+import socket
+import stat
+
+from . import frames, libjail, zygote
+
+KILLERS = ("none", "cpu", "wall", "output", "memory", "cancel", "gone")
+STDERR_KEEP = 16 * 1024
+VALUE_BYTES = 64 * 1024 * 1024
+MAX_ARTIFACT_BYTES = 256 * 1024 * 1024
+F_ADD_SEALS, ALL_SEALS = 1033, 0x1 | 0x2 | 0x4 | 0x8
+PYTHON = ["/usr/bin/python3", "-s", "-X", "int_max_str_digits=0"]
+HARNESS = "/program/.harness.py"
+# What every program finds in its environment, and all of it: nothing of the host's leaks in.
+ENVIRONMENT = [
+    ("PATH", "/usr/local/bin:/usr/bin:/bin"), ("HOME", "/tmp"), ("TMPDIR", "/tmp"), ("LANG", "C.UTF-8"),
+    ("LC_ALL", "C.UTF-8"), ("TZ", "UTC"), ("PYTHONHASHSEED", "0"), ("OMP_NUM_THREADS", "1"),
+    ("OPENBLAS_NUM_THREADS", "1"), ("MKL_NUM_THREADS", "1"), ("NUMEXPR_NUM_THREADS", "1"),
+]
+
+
+class Fault(Exception):
+    """The slot cannot be trusted any more; the supervisor throws it away."""
+
+
+class Runner:
+    """Owns the zygote, the pipes and the clock of one slot."""
+
+    def __init__(self, sock, library, zygote, zygote_pid, ids, counters, harness_source, shared_processes):
+        self.channel = frames.Channel(sock)
+        self.lib, self.zygote, self.zygote_pid = library, zygote, zygote_pid
+        self.uid, self.gid = ids
+        self.counters, self.harness_source = counters, harness_source
+        self.shared_processes = shared_processes
+        self.program_key = None
+        self.artifact = {}
+
+    def serve(self):
+        """Until the supervisor is gone."""
+        self.channel.write(
+            {
+                "op": "ready", "protocol": frames.PROTOCOL, "python": platform.python_version(),
+                "kernel": platform.release(), "separate_uid": self.uid >= 0, "counters": self.counters.names,
+                "peak_resettable": self.counters.resettable, "memory_base": read_number(self.counters.memory_now),
+            }
+        )
+        actions = {"run": self.run, "compile": self.compile}
+        while True:
+            frame = self.channel.read()
+            if frame is None:
+                return
+            header, body = frame
+            action = actions.get(header["op"])
+            if action is None:  # a cancel that came after its run had ended
+                continue
+            try:
+                action(header, body)
+            except (BrokenPipeError, ConnectionResetError):
+                return
+            except (Fault, OSError) as e:
+                self.channel.write({"op": "fault", "message": "%s: %s" % (type(e).__name__, e)})
+                return
+
+    # ------------------------------------------------------------ run
+
+    def run(self, header, body):
+        """One batch: an artifact (unless it is the last one again) and inputs; one frame per run."""
+        artifact, *inputs = frames.split(body, header["sizes"])
+        python = header["harness"] if header["harness"] != "exec" else ""
+        if header["program"] != self.program_key or header["program"] is None:
+            self.load(artifact, header["program"])
+        argv = list(header["argv"])
+        if python and header["spawn"]:
+            argv = [*PYTHON, HARNESS, python, header["fn_name"] or "-"]
+        with_value = python in ("python_call", "python_assert")
+        self.set_program(header, python, argv, with_value, with_value, build=0)
+        null = os.open("/dev/null", os.O_RDONLY | os.O_CLOEXEC) if with_value else -1
+        try:
+            for index, data in enumerate(inputs):
+                memfd = sealed("input", data)
+                try:
+                    facts, blobs = self.one(header["limits"], null if with_value else memfd, memfd if with_value else -1, with_value)
+                finally:
+                    os.close(memfd)
+                if facts["killer"] == "gone":
+                    os._exit(0)
+                if facts["killer"] == "cancel":
+                    break
+                facts.update(op="facts", index=index, sizes=[len(b) for b in blobs])
+                self.channel.write(facts, *blobs)
+        finally:
+            if null >= 0:
+                os.close(null)
+        self.channel.write({"op": "done"})
+
+    def load(self, artifact, key):
+        """Lay an artifact's files into /program; its byte code, if any, is kept as a sealed memfd."""
+        self.program_key = None
+        empty("/program")
+        if self.artifact.get("code_fd", -1) >= 0:
+            os.close(self.artifact["code_fd"])
+        self.artifact = {"code_fd": -1}
+        if len(artifact):
+            for name, mode, data in unpack(artifact):
+                if name == ".code":
+                    self.artifact["code_fd"] = sealed("code", data)
+                    continue
+                path = os.path.join("/program", name)
+                if "/" in name:
+                    os.makedirs(os.path.dirname(path), 0o755, exist_ok=True)
+                with open(path, "wb") as f:
+                    f.write(data)
+                os.chmod(path, 0o755 if mode else 0o644)
+        if self.artifact["code_fd"] >= 0:
+            with open(HARNESS, "wb") as f:
+                f.write(self.harness_source)
+        self.program_key = key
+
+    def set_program(self, header, python, argv, with_value, with_input, build):
+        """Tell the zygote what the next runs have in common."""
+        limits = dict(header["limits"], stack_bytes=512 * 1024 * 1024)
+        limits["processes"] += self.shared_processes
+        message = {
+            "harness": python or "", "fn_name": header.get("fn_name", ""), "argv": argv,
+            "env": ENVIRONMENT + [tuple(e) for e in header.get("env", ())], "limits": limits, "value": with_value,
+            "input": with_input, "build": build, "uid": self.uid, "gid": self.gid,
+        }
+        if argv and not build and not self.executable(argv[0]):
+            raise Fault("there is no %s in this sandbox" % argv[0])
+        fds = [self.artifact["code_fd"]] if python and python != "compile" else []
+        data = json.dumps(message).encode()
+        if len(data) > zygote.MESSAGE_BYTES:
+            raise Fault("a command line of %d bytes" % len(data))
+        socket.send_fds(self.zygote, [data], fds)
+        if self.zygote.recv(64) != b"ok":
+            raise Fault("the zygote is gone")
+
+    @staticmethod
+    def executable(path):
+        """A missing interpreter is the machinery's fault, never the program's."""
+        return os.path.isfile(path)
+
+    def one(self, limits, stdin_fd, input_fd, with_value):
+        """One run: (facts, [stdout, stderr, value])."""
+        out_r, out_w = os.pipe2(os.O_CLOEXEC)
+        err_r, err_w = os.pipe2(os.O_CLOEXEC)
+        status_r, status_w = os.pipe2(os.O_CLOEXEC)
+        value_r, value_w = os.pipe2(os.O_CLOEXEC) if with_value else (-1, -1)
+        opened = [fd for fd in (out_r, err_r, status_r, value_r) if fd >= 0]
+        handed = [fd for fd in (out_w, err_w, status_w, value_w) if fd >= 0]
+        watch = libjail.Watch()
+        try:
+            for fd in opened:
+                fcntl.fcntl(fd, fcntl.F_SETFL, os.O_NONBLOCK)
+            watch.abi = libjail.ABI
+            watch.stdout_fd, watch.stderr_fd, watch.status_fd, watch.value_fd = out_r, err_r, status_r, value_r
+            watch.control_fd = self.channel.fileno()
+            watch.cpu_ns, watch.wall_ns = int(limits["cpu_time_s"] * 1e9), int(limits["wall_time_s"] * 1e9)
+            watch.output_bytes, watch.stderr_keep, watch.value_bytes = limits["output_bytes"], STDERR_KEEP, VALUE_BYTES
+            counters = self.counters
+            watch.cpu, watch.memory_peak = counters.cpu, counters.memory_peak
+            watch.memory_now, watch.oom = counters.memory_now, counters.oom
+            watch.self_cpu, watch.zygote_pid = int(counters.own_cgroup), self.zygote_pid
+            watch.memory_bytes = 0 if counters.oom.fd >= 0 else limits["memory_bytes"]
+            self.lib.jail_baseline(watch)
+            peak_before = read_number(counters.memory_peak)
+            fds = [stdin_fd, out_w, err_w, status_w]
+            if value_w >= 0:
+                fds.append(value_w)
+            if input_fd >= 0:
+                fds.append(input_fd)
+            socket.send_fds(self.zygote, [b"run"], fds)
+            for fd in handed:
+                os.close(fd)
+            handed = []
+            reply = self.zygote.recv(256)
+            if not reply.isdigit():
+                raise Fault(reply.decode(errors="replace") or "the zygote is gone")
+            watch.pid = int(reply)
+            failed = self.lib.jail_supervise(watch)
+            if failed < 0:
+                raise Fault("supervise: " + os.strerror(-failed))
+            blobs = [
+                ctypes.string_at(data, kept) if kept > 0 else b""
+                for data, kept in (
+                    (watch.stdout_data, min(watch.stdout_kept, limits["output_bytes"])),
+                    (watch.stderr_data, watch.stderr_kept),
+                    (watch.value_data, watch.value_kept if watch.value_total <= VALUE_BYTES else 0),
+                )
+            ]
+            return self.facts(watch, peak_before), blobs
+        finally:
+            self.lib.jail_release(watch)
+            for fd in opened + handed:
+                os.close(fd)
+
+    def facts(self, watch, peak_before):
+        """What happened, from the watch."""
+        if watch.payload_step:
+            raise Fault("payload set-up, step %d: %s" % (watch.payload_step, os.strerror(watch.payload_error)))
+        killer = KILLERS[watch.killer]
+        if not watch.status_ok and killer == "none":
+            # Init died without a word and nobody of ours killed it: the kernel did, for memory, or it is a fault.
+            if watch.oom_kills <= 0:
+                raise Fault("init ended without a report (wait status %d)" % watch.wait_status)
+            killer = "memory"
+        status = watch.wait_status
+        memory = watch.maxrss
+        if self.counters.memory_peak.fd >= 0:
+            grown = watch.used_memory - max(watch.memory_start, 0)
+            if self.counters.resettable:
+                memory = grown
+            elif watch.used_memory > peak_before:
+                memory = grown
+        elif watch.used_memory > 0:
+            memory = watch.used_memory
+        return {
+            "exit_code": os.WEXITSTATUS(status) if os.WIFEXITED(status) else None,
+            "signal": os.WTERMSIG(status) if os.WIFSIGNALED(status) else None,
+            "killer": killer, "cpu_ns": watch.used_cpu_ns, "wall_ns": watch.used_wall_ns, "memory": max(memory, 0),
+            "oom_kills": max(watch.oom_kills, 0), "stdout_total": watch.stdout_total, "stderr_total": watch.stderr_total,
+            "value": watch.value_fd >= 0 and watch.value_total > 0, "run_delay_ns": watch.run_delay_ns,
+        }
+
+    # ------------------------------------------------------------ compile
+
+    def compile(self, header, body):
+        """One compiler run in a jail of its own; the artifact is read out when all of it is dead."""
+        files = frames.split(body, header["sizes"])
+        python = header["harness"] != "exec"
+        self.load(memoryview(b""), None)
+        empty("/build")
+        stdin = sealed("source", files[0] if python else b"")
+        try:
+            if not python:
+                for name, data in zip(header["names"], files):
+                    with open(os.path.join("/build", safe_name(name)), "wb") as f:
+                        f.write(data)
+            argv = [] if python and not header["spawn"] else list(header["argv"])
+            if argv and "/" not in argv[0]:
+                argv[0] = shutil.which(argv[0], path=ENVIRONMENT[0][1]) or argv[0]
+            if argv and not self.executable(argv[0]):
+                raise_missing(self.channel, argv[0])
+                return
+            self.set_program(header, "compile" if python else "", argv, python, False, build=0 if python else 1)
+            facts, blobs = self.one(header["limits"], stdin, -1, python)
+            if facts["killer"] == "gone":
+                os._exit(0)
+            ok = facts["exit_code"] == 0 and facts["killer"] == "none"
+            artifact = b""
+            if ok and python:
+                artifact = pack([("main.py", 0, bytes(files[0])), (".code", 0, blobs[2])])
+            elif ok:
+                artifact = pack(collect(header["outputs"]))
+            facts.update(op="compiled", ok=ok and bool(artifact), sizes=[len(blobs[0]), len(blobs[1]), len(artifact)])
+            self.channel.write(facts, blobs[0], blobs[1], artifact)
+        finally:
+            os.close(stdin)
+            empty("/build")
+
+
+def raise_missing(channel, name):
+    """Say that a tool is not there; the slot itself is fine."""
+    channel.write({"op": "missing", "message": "there is no %s in this sandbox" % name})
+
+
+def read_number(counter):
+    """The value of a one-number counter file, or 0."""
+    if counter.fd < 0:
+        return 0
+    try:
+        return int(os.pread(counter.fd, 64, 0))
+    except (OSError, ValueError):
+        return 0
+
+
+def sealed(name, data):
+    """A memfd that nobody can change any more; cases share it by descriptor."""
+    fd = os.memfd_create(name, os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+    view = memoryview(data)
+    while len(view):
+        view = view[os.write(fd, view) :]
+    os.lseek(fd, 0, os.SEEK_SET)
+    fcntl.fcntl(fd, F_ADD_SEALS, ALL_SEALS)
+    return fd
+
+
+def safe_name(name):
+    """A plain file name, or a fault: names come from the supervisor's own recipes."""
+    if not name or "/" in name or "\0" in name or name.startswith("."):
+        raise Fault("file name %r" % name)
+    return name
+
+
+def empty(folder):
+    """Remove all in a folder. Every process that could race is dead; rmtree does not follow links."""
+    with os.scandir(folder) as entries:
+        for entry in list(entries):
+            if entry.is_dir(follow_symlinks=False):
+                make_removable(entry.path)
+                shutil.rmtree(entry.path)
+            else:
+                os.unlink(entry.path)
+
+
+def make_removable(folder):
+    """A program may have taken the rights off its own folders."""
+    for path, folders, _ in os.walk(folder, topdown=True):
+        os.chmod(path, 0o700)
+        for name in folders:
+            inner = os.path.join(path, name)
+            if not os.path.islink(inner):
+                os.chmod(inner, 0o700)
+
+
+def collect(patterns):
+    """The compiler's outputs: regular files only, opened without following links."""
+    found, total = [], 0
+    for pattern in patterns:
+        for path in sorted(glob.glob(os.path.join("/build", pattern), recursive=True)):
+            try:
+                fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+            except OSError:
+                continue
+            try:
+                info = os.fstat(fd)
+                total += info.st_size
+                if not stat.S_ISREG(info.st_mode):
+                    continue
+                if total > MAX_ARTIFACT_BYTES or info.st_blocks * 512 + 4096 < info.st_size:
+                    return []  # too big, or sparse to look small
+                with os.fdopen(os.dup(fd), "rb") as f:
+                    found.append((os.path.relpath(path, "/build"), int(info.st_mode & 0o111 != 0), f.read()))
+            finally:
+                os.close(fd)
+    return found
+
+
+def pack(files):
+    """An artifact: a frame-like header with names, then the contents."""
+    if not files:
+        return b""
+    return b"".join(frames.encode([[n, m, len(d)] for n, m, d in files], *[d for _, _, d in files]))
+
+
+def unpack(artifact):
+    """The files of an artifact. Names are checked: artifacts pass through caches."""
+    head, _ = frames.lengths(artifact[: frames.LENGTHS.size])
+    at = frames.LENGTHS.size + head
+    table = json.loads(bytes(artifact[frames.LENGTHS.size : at]))
+    for name, mode, size in table:
+        parts = name.split("/")
+        if name.startswith("/") or ".." in parts or "\0" in name:
+            raise Fault("artifact name %r" % name)
+        yield name, mode, artifact[at : at + size]
+        at += size

@@ -1,0 +1,73 @@
+"""ctypes mirror of jail.c: the two structures and the handful of calls."""
+
+import ctypes
+
+ABI = 1
+i64 = ctypes.c_int64
+
+
+class Spec(ctypes.Structure):
+    """`struct jail_spec`."""
+
+    _fields_ = [
+        (name, i64)
+        for name in (
+            "abi stdin_fd stdout_fd stderr_fd value_fd input_fd code_fd status_fd uid gid build cpu_s tmp_bytes "
+            "tmp_inodes file_bytes stack_bytes processes open_files"
+        ).split()
+    ] + [("argv", ctypes.POINTER(ctypes.c_char_p)), ("envp", ctypes.POINTER(ctypes.c_char_p))]
+
+
+class Counter(ctypes.Structure):
+    """`struct jail_counter`."""
+
+    _fields_ = [("fd", i64), ("scale", i64), ("key", ctypes.c_char * 32)]
+
+
+class Watch(ctypes.Structure):
+    """`struct jail_watch`."""
+
+    _fields_ = (
+        [
+            (name, i64)
+            for name in (
+                "abi pid stdout_fd stderr_fd value_fd status_fd control_fd cpu_ns wall_ns output_bytes stderr_keep "
+                "value_bytes memory_bytes self_cpu zygote_pid cpu_start self_cpu_start oom_start memory_start"
+            ).split()
+        ]
+        + [(name, Counter) for name in ("cpu", "memory_peak", "memory_now", "oom")]
+        + [
+            (name, i64)
+            for name in (
+                "killer wait_status status_ok payload_step payload_error used_cpu_ns used_wall_ns used_memory oom_kills "
+                "maxrss run_delay_ns stdout_total stderr_total value_total"
+            ).split()
+        ]
+        + [(name, ctypes.c_void_p) for name in ("stdout_data", "stderr_data", "value_data")]
+        + [(name, i64) for name in ("stdout_kept", "stderr_kept", "value_kept")]
+    )
+
+
+def load(path):
+    """(spawn side, supervise side) of the library.
+
+    The spawn side keeps the GIL: the payload returns from the call as the thread that holds it.
+    """
+    spawn, watch = ctypes.PyDLL(path), ctypes.CDLL(path, use_errno=False)
+    spawn.jail_spawn.restype = i64
+    spawn.jail_spawn.argtypes = [ctypes.POINTER(Spec)]
+    spawn.jail_failure.restype = ctypes.c_char_p
+    watch.jail_supervise.restype = i64
+    watch.jail_supervise.argtypes = [ctypes.POINTER(Watch)]
+    watch.jail_baseline.argtypes = [ctypes.POINTER(Watch)]
+    watch.jail_baseline.restype = None
+    watch.jail_release.argtypes = [ctypes.POINTER(Watch)]
+    watch.jail_release.restype = None
+    if watch.jail_abi() != ABI:
+        raise OSError("libjail has another ABI than this agent")
+    return spawn, watch
+
+
+def string_array(items):
+    """A NULL-terminated array of C strings."""
+    return (ctypes.c_char_p * (len(items) + 1))(*items, None)

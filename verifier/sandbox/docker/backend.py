@@ -1,0 +1,268 @@
+"""The `docker` backend: each slot is a warm container in which the same runner serves.
+
+The gateway and the runner talk over a unix socket in a folder that both see. A container holds one runner
+and ends with it, and the runner ends when its supervisor closes the socket, so a gateway that is killed
+leaves no container running; what the engine kept is removed at the next start, by label.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import shutil
+import socket
+import tempfile
+import time
+from collections.abc import Callable, Collection
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, TypeVar
+
+from verifier.errors import BackendError, SlotError
+from verifier.languages import RECIPES
+from verifier.runner.build import jail_library, runner_zipapp
+from verifier.sandbox import accept as acceptance
+from verifier.sandbox import owner
+from verifier.sandbox.base import Guarantee, GuaranteeName, Slot
+from verifier.sandbox.docker import container as spec
+from verifier.sandbox.namespaces.backend import ENVIRONMENT
+from verifier.sandbox.probe import Probe, probe
+from verifier.sandbox.runner_slot import RunnerSlot
+from verifier.sandbox.versions import probe_versions
+
+DEFAULT_IMAGE = "verifier-sandbox:latest"
+START_S = 60.0
+ENGINE_TIMEOUT_S = 60
+WORKERS = 4
+T = TypeVar("T")
+
+
+class DockerSandbox:
+    """See the module. `image` must have /usr/bin/python3; see docs/images.md."""
+
+    name = "docker"
+
+    def __init__(
+        self, *, image: str | None = None, accept: Collection[str] = (), spawn_python: bool = False, cpus: float = 2.0
+    ) -> None:
+        """`cpus` bounds each container; `accept` names guarantees that may be missing.
+
+        A quota of one core would stop the runner, which lives in the container, together with the program that
+        used it up: the kill then comes late (a fork bomb overshot 0.5 s at 1 core).
+        """
+        self.accepted = acceptance.check_accepted(accept)
+        self.image = image or DEFAULT_IMAGE
+        self.run_id = owner.new_run_id()
+        self._spawn_python = spawn_python
+        self._cpus = cpus
+        self._pool = ThreadPoolExecutor(WORKERS, thread_name_prefix="verifier-docker")
+        self._client: Any = None
+        self._folder: Path | None = None
+        self._slots: set[RunnerSlot] = set()
+        self._spare: RunnerSlot | None = None
+        self._probe: Probe | None = None
+        self._versions: dict[str, str] | None = None
+        self._next = 0
+        self._counters: list[str] = []
+
+    async def start(self) -> None:
+        """See `Sandbox.start`."""
+        await self._call(self._sweep)
+        acceptance.require(await self.guarantees(), self.accepted)
+
+    async def guarantees(self) -> tuple[Guarantee, ...]:
+        """See `Sandbox.guarantees`."""
+        if self._probe is None:
+            self._spare = await self._open()
+            self._probe = await probe(self._spare)
+            self._counters = self._spare.ready["counters"]
+        counters = self._counters
+        remedy = "let the engine mount the container's own cgroup (the default)"
+
+        def one(name: GuaranteeName, holds: bool, how: str, instead: str) -> Guarantee:
+            return Guarantee(name, holds, how if holds else instead, "" if holds else remedy)
+
+        return (
+            *self._probe.guarantees(),
+            one(GuaranteeName.MEMORY_LIMIT, "oom" in counters, "the container's memory cgroup",
+                "the container's memory cgroup, whose kill counter cannot be read"),
+            one(GuaranteeName.CPU_ACCOUNTING, "cpu" in counters, "the container's cgroup counter",
+                "CPU time of living and waited-for processes is sampled"),
+            one(GuaranteeName.PROCESS_LIMIT, True, "RLIMIT_NPROC in the slot's user namespace, and --pids-limit", ""),
+        )
+
+    async def toolchains(self) -> dict[str, str]:
+        """See `Sandbox.toolchains`: asks the image, in a slot."""
+        if self._versions is None:
+            slot = await self.open_slot()
+            try:
+                self._versions = await probe_versions(slot, RECIPES)
+            finally:
+                if self._spare is None and slot.healthy and isinstance(slot, RunnerSlot):
+                    self._spare = slot
+                else:
+                    await slot.close()
+        return self._versions
+
+    async def open_slot(self) -> Slot:
+        """See `Sandbox.open_slot`."""
+        if self._spare is not None:
+            slot, self._spare = self._spare, None
+            if slot.healthy:
+                return slot
+        return await self._open()
+
+    async def close(self) -> None:
+        """See `Sandbox.close`."""
+        await asyncio.gather(*(slot.close() for slot in list(self._slots)), return_exceptions=True)
+        self._spare = None
+        if self._client is not None:
+            with contextlib.suppress(Exception):
+                await self._call(self._remove_ours)
+            self._client.close()
+            self._client = None
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
+            self._folder = None
+        self._pool.shutdown(wait=False)
+
+    # ------------------------------------------------------------ slots
+
+    async def _open(self) -> RunnerSlot:
+        number, self._next = self._next, self._next + 1
+        name = f"docker{number}"
+        created: dict[str, str] = {}
+        slot: RunnerSlot
+
+        async def on_close() -> None:
+            self._slots.discard(slot)
+            if "id" in created:
+                await self._call(lambda: self._remove(created["id"]))
+            if self._folder is not None:
+                shutil.rmtree(self._folder / name, ignore_errors=True)
+
+        async def set_memory(limit_bytes: int) -> None:
+            try:
+                await self._call(
+                    lambda: self._client.api.update_container(
+                        created["id"], mem_limit=limit_bytes, memswap_limit=limit_bytes
+                    )
+                )
+            except BackendError as e:
+                raise SlotError(f"{name}: cannot set the memory limit: {e}") from e
+
+        slot = RunnerSlot(name, on_close=on_close, set_memory=set_memory, spawn=self._spawn_python)
+        self._slots.add(slot)
+        try:
+            path = await self._call(lambda: self._create(name, created))
+            sock = await self._call(lambda: self._connect(path, created["id"]))
+            await slot.connect(sock, START_S)
+        except SlotError as e:
+            await slot.close()
+            raise BackendError(f"the container's runner did not start: {e}") from e
+        except BaseException:
+            await slot.close()
+            raise
+        return slot
+
+    def _create(self, name: str, created: dict[str, str]) -> Path:
+        client = self._engine()
+        if self._folder is None:
+            # 0700, so nobody else on this host reaches the sockets below, which any uid may use.
+            self._folder = Path(tempfile.mkdtemp(prefix="verifier-"))
+        folder = self._folder / name
+        folder.mkdir()
+        folder.chmod(0o777)
+        host = spec.host_config(
+            client.api, library=jail_library(), zipapp=runner_zipapp(), socket_folder=folder, cpus=self._cpus
+        )
+        environment = dict(ENVIRONMENT)
+        if "OPENBLAS_CORETYPE" in os.environ:
+            environment["OPENBLAS_CORETYPE"] = os.environ["OPENBLAS_CORETYPE"]
+        answer = client.api.create_container(
+            self.image, spec.command(), name=f"verifier-{self.run_id}-{name}", user=f"{spec.UID}:{spec.UID}",
+            hostname="sandbox", environment=environment, host_config=host, entrypoint=[], working_dir="/",
+            labels={spec.LABEL_RUN: self.run_id, spec.LABEL_SLOT: name}, network_disabled=True,
+        )
+        created["id"] = answer["Id"]
+        client.api.start(answer["Id"])
+        return folder / "s"
+
+    def _connect(self, path: Path, container: str) -> socket.socket:
+        deadline = time.monotonic() + START_S
+        while True:
+            sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+            try:
+                sock.connect(str(path))
+            except OSError:
+                sock.close()
+            else:
+                return sock
+            state = self._state(container)
+            if state not in ("running", "created") or time.monotonic() > deadline:
+                raise BackendError(
+                    f"the runner in image {self.image} did not come up (container {state}); try: "
+                    f"docker run --rm --entrypoint /usr/bin/python3 {self.image} --version"
+                )
+            time.sleep(0.005)
+
+    def _state(self, container: str) -> str:
+        with contextlib.suppress(Exception):
+            return str(self._client.api.inspect_container(container)["State"]["Status"])
+        return "gone"
+
+    # ------------------------------------------------------------ the engine
+
+    def _engine(self) -> Any:
+        if self._client is not None:
+            return self._client
+        try:
+            import docker  # noqa: PLC0415 - a quarter of a second, and optional
+            import docker.errors  # noqa: PLC0415
+        except ImportError as e:
+            raise BackendError("the docker backend needs: pip install 'sandbox-verifier[docker]'") from e
+        try:
+            client = docker.from_env(timeout=ENGINE_TIMEOUT_S)
+            client.ping()
+        except docker.errors.DockerException as e:
+            raise BackendError(f"no Docker engine answers ({e}); start it, or use --backend namespaces") from e
+        try:
+            client.images.get(self.image)
+        except docker.errors.ImageNotFound as e:
+            client.close()
+            raise BackendError(
+                f"there is no image {self.image}; build it with: sandbox_images/build --tag {self.image}"
+            ) from e
+        self._client = client
+        return client
+
+    def _sweep(self) -> None:
+        """Remove containers of verifiers that are gone."""
+        client = self._engine()
+        for found in client.api.containers(all=True, filters={"label": spec.LABEL_RUN}):
+            if not owner.is_alive(found["Labels"][spec.LABEL_RUN]):
+                self._remove(found["Id"])
+
+    def _remove_ours(self) -> None:
+        for found in self._client.api.containers(all=True, filters={"label": f"{spec.LABEL_RUN}={self.run_id}"}):
+            self._remove(found["Id"])
+
+    def _remove(self, container: str) -> None:
+        import docker.errors  # noqa: PLC0415 - loaded by now
+
+        # 404: it has removed itself; 409: it is being removed. Either way wait until it is not there.
+        with contextlib.suppress(docker.errors.APIError):
+            self._client.api.remove_container(container, force=True, v=True)
+        deadline = time.monotonic() + START_S
+        while self._state(container) != "gone" and time.monotonic() < deadline:
+            time.sleep(0.01)
+
+    async def _call(self, action: Callable[[], T]) -> T:
+        """Run something of the (synchronous) SDK in a bounded pool of threads."""
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._pool, action)
+        except (BackendError, SlotError):
+            raise
+        except Exception as e:
+            raise BackendError(f"the Docker engine refused: {e}") from e

@@ -1,0 +1,239 @@
+"""The `namespaces` backend: each slot is a runner in namespaces of its own, as root or as an ordinary user.
+
+Nothing needs to be installed but the system's Python. What it can give depends on who runs it: root has a
+cgroup per slot and user ids for each slot; an ordinary user has what was delegated. `guarantees` says which.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import pwd
+import re
+import shutil
+import socket
+import subprocess
+from collections.abc import Collection
+from pathlib import Path
+from typing import Any
+
+from verifier.errors import BackendError, SlotError
+from verifier.languages import RECIPES
+from verifier.runner.build import jail_library, runner_zipapp
+from verifier.sandbox import accept as acceptance
+from verifier.sandbox import owner
+from verifier.sandbox.base import Guarantee, GuaranteeName, Slot
+from verifier.sandbox.namespaces import cgroup
+from verifier.sandbox.probe import Probe, probe
+from verifier.sandbox.runner_slot import RunnerSlot
+from verifier.sandbox.versions import probe_versions
+
+PYTHON = "/usr/bin/python3"
+# PYTHONHASHSEED and the thread counts have to be there before the interpreter starts; the rest of a program's
+# environment is the agent's (agent/jobs.py). -I would ignore all of it.
+INTERPRETER = (PYTHON, "-s", "-X", "int_max_str_digits=0")
+ENVIRONMENT = {
+    "PATH": "/usr/local/bin:/usr/bin:/bin",
+    "HOME": "/tmp",  # noqa: S108 - inside the jail
+    "TMPDIR": "/tmp",  # noqa: S108
+    "LANG": "C.UTF-8",
+    "LC_ALL": "C.UTF-8",
+    "TZ": "UTC",
+    "PYTHONHASHSEED": "0",
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+    "NUMEXPR_NUM_THREADS": "1",
+}
+# Two ids per slot, far above what distributions and container engines hand out.
+UID_BASE, UID_SLOTS = 1_900_000_000, 50_000
+MAX_SLOT_PROCESSES = 1200
+START_S = 60.0
+
+
+class NamespaceSandbox:
+    """See the module. `spawn_python` runs Python programs in a fresh interpreter each (the `exec` mode)."""
+
+    name = "namespaces"
+
+    def __init__(self, *, accept: Collection[str] = (), spawn_python: bool = False) -> None:
+        """`accept` names guarantees that may be missing."""
+        self.accepted = acceptance.check_accepted(accept)
+        self._spawn_python = spawn_python
+        self._run_id = owner.new_run_id()
+        self._manager: cgroup.CgroupManager | None = None
+        self._slots: set[RunnerSlot] = set()
+        self._spare: RunnerSlot | None = None
+        self._probe: Probe | None = None
+        self._next = 0
+        self._versions: dict[str, str] | None = None
+
+    async def start(self) -> None:
+        """See `Sandbox.start`."""
+        acceptance.require(await self.guarantees(), self.accepted)
+
+    async def guarantees(self) -> tuple[Guarantee, ...]:
+        """See `Sandbox.guarantees`: opens a slot and asks it."""
+        if self._probe is None:
+            self._spare = await self._open()
+            try:
+                self._probe = await probe(self._spare)
+            except BaseException:
+                await self._spare.close()
+                self._spare = None
+                raise
+        return (*self._probe.guarantees(), *self._cgroup_guarantees())
+
+    def _cgroup_guarantees(self) -> list[Guarantee]:
+        manager = self._groups()
+        why = "; ".join(manager.problems) or "no cgroup controller can be used by this user"
+        remedy = "run as root, or: systemd-run --user --scope -p Delegate=yes verifier ..."
+
+        def one(name: GuaranteeName, controller: str, how: str, instead: str) -> Guarantee:
+            if manager.layout.has(controller):
+                return Guarantee(name, True, how)
+            return Guarantee(name, False, f"{instead} ({why})", remedy)
+
+        # Since Linux 5.14 RLIMIT_NPROC counts within the user namespace, so other slots do not add up.
+        release = tuple(int(n) for n in re.findall(r"\d+", os.uname().release)[:2])
+        processes = Guarantee(GuaranteeName.PROCESS_LIMIT, True, "RLIMIT_NPROC, counted within the slot's user namespace")
+        if manager.layout.has("pids") or release < (5, 14):
+            processes = one(GuaranteeName.PROCESS_LIMIT, "pids", "RLIMIT_NPROC and the slot's pids cgroup",
+                            "RLIMIT_NPROC, which this kernel counts over all slots")
+        return [
+            one(GuaranteeName.MEMORY_LIMIT, "memory", "the slot's memory cgroup, over the whole process tree",
+                "resident memory of the tree is sampled every 10 ms"),
+            one(GuaranteeName.CPU_ACCOUNTING, "cpu", "the slot's cgroup counter, over the whole process tree",
+                "CPU time of living and waited-for processes is sampled every 10 ms"),
+            processes,
+        ]
+
+    async def toolchains(self) -> dict[str, str]:
+        """See `Sandbox.toolchains`."""
+        if self._versions is None:
+            slot = await self.open_slot()
+            try:
+                self._versions = await probe_versions(slot, RECIPES)
+            finally:
+                if self._spare is None and slot.healthy and isinstance(slot, RunnerSlot):
+                    self._spare = slot
+                else:
+                    await slot.close()
+        return self._versions
+
+    async def open_slot(self) -> Slot:
+        """See `Sandbox.open_slot`."""
+        if self._spare is not None:
+            slot, self._spare = self._spare, None
+            if slot.healthy:
+                return slot
+        return await self._open()
+
+    async def close(self) -> None:
+        """See `Sandbox.close`."""
+        for slot in list(self._slots):
+            await slot.close()
+        self._spare = None
+        if self._manager is not None:
+            await asyncio.to_thread(self._manager.close)
+            self._manager = None
+
+    # ------------------------------------------------------------ slots
+
+    def _groups(self) -> cgroup.CgroupManager:
+        if self._manager is None:
+            self._manager = cgroup.CgroupManager(cgroup.detect(), self._run_id)
+            alive = {
+                path.name[len(cgroup.PREFIX) :]
+                for own in [*self._manager.layout.v1.values(), *([self._manager.layout.v2] if self._manager.layout.v2 else [])]
+                for path in own.glob(cgroup.PREFIX + "*")
+                if owner.is_alive(path.name[len(cgroup.PREFIX) :].removesuffix("-caller"))
+            }
+            self._manager.sweep(alive)
+            self._manager.prepare()
+        return self._manager
+
+    async def _open(self) -> RunnerSlot:
+        number, self._next = self._next, self._next + 1
+        name = f"ns{number}"
+        manager = await asyncio.to_thread(self._groups)
+        try:
+            group = manager.create(name, MAX_SLOT_PROCESSES)
+        except OSError as e:
+            raise BackendError(f"cannot make a cgroup: {e}") from e
+        ours, theirs = socket.socketpair()
+        process: subprocess.Popen[bytes] | None = None
+        slot: RunnerSlot
+
+        async def on_close() -> None:
+            self._slots.discard(slot)
+            if process is not None:
+                process.kill()
+                await asyncio.to_thread(process.wait)
+            await asyncio.to_thread(group.remove)
+
+        async def set_memory(limit_bytes: int) -> None:
+            try:
+                group.set_memory(limit_bytes)
+            except OSError as e:
+                raise SlotError(f"{name}: cannot set the memory limit: {e}") from e
+
+        has_memory = manager.layout.has("memory")
+        slot = RunnerSlot(
+            name, on_close=on_close, set_memory=set_memory if has_memory else None, spawn=self._spawn_python
+        )
+        self._slots.add(slot)
+        try:
+            config, fds = group.runner_config()
+            config["ids"] = _ids(number)
+            process = await asyncio.to_thread(_start, config, theirs, fds)
+            theirs.close()
+            group.release_fds()
+            await slot.connect(ours, START_S)
+        except OSError as e:
+            await slot.close()
+            raise BackendError(f"cannot start a runner: {e}") from e
+        except BaseException:
+            await slot.close()
+            raise
+        finally:
+            theirs.close()
+        return slot
+
+
+def _start(config: dict[str, Any], theirs: socket.socket, fds: list[int]) -> subprocess.Popen[bytes]:
+    library, zipapp = jail_library(), runner_zipapp()
+    argv = [*INTERPRETER, str(zipapp), "--lib", str(library), "--fd", str(theirs.fileno()), "--config", json.dumps(config)]
+    environment = dict(ENVIRONMENT)
+    if "OPENBLAS_CORETYPE" in os.environ:  # some processors need it told
+        environment["OPENBLAS_CORETYPE"] = os.environ["OPENBLAS_CORETYPE"]
+    return subprocess.Popen(  # noqa: S603 - argv is ours
+        argv, pass_fds=[theirs.fileno(), *fds], env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+        stderr=None, cwd="/", start_new_session=True,
+    )
+
+
+def _ids(number: int) -> dict[str, Any] | None:
+    """How the slot's user ids are mapped, or None for the caller's own id alone."""
+    if os.geteuid() == 0:
+        first = UID_BASE + 2 * ((os.getpid() * 64 + number) % UID_SLOTS)
+        return {"how": "direct", "runner": first, "payload": first + 1}
+    sub = [_sub_id(path) for path in ("/etc/subuid", "/etc/subgid")]
+    if None not in sub and shutil.which("newuidmap") and shutil.which("newgidmap"):
+        return {"how": "newuidmap", "subuid": sub[0], "subgid": sub[1]}
+    return None
+
+
+def _sub_id(path: str) -> int | None:
+    """The first id of the caller's range in /etc/subuid or /etc/subgid."""
+    names = {str(os.geteuid())}
+    with contextlib.suppress(KeyError):
+        names.add(pwd.getpwuid(os.geteuid()).pw_name)
+    with contextlib.suppress(OSError, ValueError):
+        for line in Path(path).read_text().splitlines():
+            user, first, count = line.split(":")
+            if user in names and int(count) > 0:
+                return int(first)
+    return None

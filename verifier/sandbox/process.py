@@ -1,0 +1,242 @@
+"""The `process` backend: plain child processes under rlimits. It isolates nothing.
+
+A program sees the host's files, network and processes, runs as the caller, and may outlive its run. It is
+there for hosts that allow no namespaces at all and for debugging, and it refuses to start unless it is
+asked for by its name and by `allow_unsafe`. Memory and CPU of the process tree are sampled with psutil.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+from verifier.errors import ConfigError
+from verifier.languages import RECIPES
+from verifier.runner.agent import harness, jobs
+from verifier.sandbox.base import CompileJob, Guarantee, GuaranteeName, RunJob, Slot
+from verifier.sandbox.namespaces.backend import ENVIRONMENT, INTERPRETER
+from verifier.sandbox.runner_slot import ToolchainMissingError
+from verifier.types import CompileFacts, Harness, Killer, Limits, RunFacts
+
+SAMPLE_S = 0.02
+STDERR_KEEP = 16 * 1024
+VALUE, INPUT, CODE = harness.VALUE, harness.INPUT, harness.CODE
+_numbers = itertools.count()
+
+
+class ProcessSandbox:
+    """See the module."""
+
+    name = "process"
+
+    def __init__(self, *, allow_unsafe: bool = False) -> None:
+        """Refuse, unless told so by name."""
+        if not allow_unsafe:
+            raise ConfigError(
+                "backend process isolates nothing: programs could read this host's files and kill its processes. "
+                "To use it all the same: --backend process --allow-unsafe"
+            )
+
+    async def start(self) -> None:
+        """Nothing to check: nothing is promised."""
+
+    async def open_slot(self) -> Slot:
+        """A folder of its own."""
+        return ProcessSlot(f"process{next(_numbers)}")
+
+    async def close(self) -> None:
+        """Nothing is kept."""
+
+    async def guarantees(self) -> tuple[Guarantee, ...]:
+        """None holds."""
+        return tuple(
+            Guarantee(name, False, "not given by plain processes", "use --backend namespaces or docker")
+            for name in GuaranteeName
+        )
+
+    async def toolchains(self) -> dict[str, str]:
+        """What is on the caller's PATH, by name only."""
+        return {
+            name: "host" for name, recipe in RECIPES.items()
+            if shutil.which((recipe.compile_argv or recipe.version_argv)[0])
+        }
+
+
+@dataclass(slots=True)
+class _Running:
+    process: subprocess.Popen[bytes]
+    killer: Killer = Killer.NONE
+    memory: int = 0
+    cpu: float = 0.0
+
+
+class ProcessSlot:
+    """One run at a time, in a folder that is removed with the slot."""
+
+    def __init__(self, name: str) -> None:
+        """Make the folder."""
+        self.name = name
+        self.healthy = True
+        self._folder = Path(tempfile.mkdtemp(prefix="verifier-process-"))
+        self._harness = self._folder / "harness.py"
+        self._harness.write_bytes(harness.__loader__.get_data(str(harness.__file__)))  # type: ignore[union-attr]
+
+    async def compile(self, job: CompileJob) -> CompileFacts:
+        """See `Slot.compile`."""
+        work = Path(tempfile.mkdtemp(dir=self._folder))
+        try:
+            for name, data in job.files.items():
+                (work / name).write_bytes(data)
+            if job.harness is not Harness.EXEC:
+                source = next(iter(job.files.values()))
+                argv = [*INTERPRETER, str(self._harness), "compile", "-"]
+                facts = await self._one(argv, work, source, job.limits, {VALUE: b""})
+                artifact = jobs.pack([("main.py", 0, source), (".code", 0, facts.returned or b"")])
+            else:
+                program = shutil.which(job.argv[0])
+                if program is None:
+                    raise ToolchainMissingError(f"there is no {job.argv[0]} on this host")
+                facts = await self._one([program, *job.argv[1:]], work, b"", job.limits, {})
+                found = [p for pattern in job.outputs for p in sorted(work.glob(pattern)) if p.is_file() and not p.is_symlink()]
+                artifact = jobs.pack([(str(p.relative_to(work)), int(os.access(p, os.X_OK)), p.read_bytes()) for p in found])
+        finally:
+            shutil.rmtree(work, ignore_errors=True)
+        ok = facts.exit_code == 0 and facts.killer is Killer.NONE and bool(artifact)
+        message = "" if ok else (facts.stderr or facts.stdout)[:4096].decode("utf-8", "replace")
+        return CompileFacts(ok, facts, artifact if ok else b"", message=message)
+
+    async def run(self, job: RunJob) -> AsyncIterator[RunFacts]:
+        """See `Slot.run`."""
+        program = Path(tempfile.mkdtemp(dir=self._folder))
+        try:
+            code = b""
+            for name, mode, data in jobs.unpack(memoryview(job.artifact)) if job.artifact else ():
+                if name == ".code":
+                    code = bytes(data)
+                    continue
+                (program / name).parent.mkdir(parents=True, exist_ok=True)
+                (program / name).write_bytes(data)
+                (program / name).chmod(0o755 if mode else 0o644)
+            for data in job.inputs:
+                work = Path(tempfile.mkdtemp(dir=self._folder))
+                try:
+                    if job.harness is Harness.EXEC:
+                        argv = [a.replace("/program", str(program), 1) if a.startswith("/program") else a for a in job.argv]
+                        yield await self._one(argv, work, data, job.limits, {})
+                    else:
+                        argv = [*INTERPRETER, str(self._harness), job.harness.value, job.fn_name or "-"]
+                        plain = job.harness is Harness.PYTHON
+                        extra = {CODE: code} if plain else {VALUE: b"", INPUT: data, CODE: code}
+                        yield await self._one(argv, work, data if plain else b"", job.limits, extra)
+                finally:
+                    shutil.rmtree(work, ignore_errors=True)
+        finally:
+            shutil.rmtree(program, ignore_errors=True)
+
+    async def close(self) -> None:
+        """Remove the folder."""
+        self.healthy = False
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    async def _one(self, argv: list[str], work: Path, stdin: bytes, limits: Limits, extra: dict[int, bytes]) -> RunFacts:
+        """One process. `extra` are the harness's files, told to it by number."""
+        with contextlib.ExitStack() as stack:
+            def file(data: bytes = b""):  # type: ignore[no-untyped-def]
+                f = stack.enter_context(tempfile.TemporaryFile(dir=self._folder))
+                f.write(data)
+                f.seek(0)
+                return f
+
+            given, out, err = file(stdin), file(), file()
+            files = {fd: file(data) for fd, data in extra.items()}
+            started = time.monotonic()
+            if files:
+                argv = [*argv, *(str(files[n].fileno()) if n in files else "-1" for n in (VALUE, INPUT, CODE))]
+            running = _Running(self._spawn(argv, work, limits, given, out, err, files))
+            try:
+                await self._watch(running, limits, started, out, err)
+            finally:
+                _kill_tree(running.process)
+            wall = time.monotonic() - started
+            code = running.process.returncode
+            out.seek(0)
+            err.seek(0)
+            stdout = out.read(limits.output_bytes)
+            total_out, total_err = os.fstat(out.fileno()).st_size, os.fstat(err.fileno()).st_size
+            if running.killer is Killer.NONE and max(total_out, total_err) > limits.output_bytes:
+                running.killer = Killer.OUTPUT
+            value = None
+            if VALUE in files:
+                files[VALUE].seek(0)
+                value = files[VALUE].read() or None
+            return RunFacts(
+                exit_code=code if code >= 0 else None, signal=-code if code < 0 else None, killer=running.killer,
+                cpu_time_s=running.cpu, wall_time_s=wall, memory_bytes=running.memory, stdout=stdout,
+                stderr=err.read(STDERR_KEEP), stdout_bytes=total_out, stderr_bytes=total_err, returned=value,
+            )
+
+    @staticmethod
+    def _spawn(argv, work, limits, given, out, err, files):  # type: ignore[no-untyped-def]
+        def prepare() -> None:
+            resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+            seconds = int(limits.cpu_time_s) + 2
+            resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
+            resource.setrlimit(resource.RLIMIT_NOFILE, (limits.open_files, limits.open_files))
+            size = max(limits.file_bytes, limits.output_bytes + 1)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+
+        environment = dict(ENVIRONMENT, HOME=str(work), TMPDIR=str(work))
+        return subprocess.Popen(  # noqa: S603
+            argv, stdin=given, stdout=out, stderr=err, cwd=work, env=environment, start_new_session=True,
+            preexec_fn=prepare, pass_fds=[f.fileno() for f in files.values()],  # noqa: PLW1509 - the unsafe tier, said so
+        )
+
+    @staticmethod
+    async def _watch(running: _Running, limits: Limits, started: float, out, err) -> None:  # type: ignore[no-untyped-def]
+        process = running.process
+        with contextlib.suppress(psutil.NoSuchProcess):
+            root = psutil.Process(process.pid)
+            while process.poll() is None:
+                cpu, memory = 0.0, 0
+                for member in [root, *root.children(recursive=True)]:
+                    with contextlib.suppress(psutil.NoSuchProcess, psutil.AccessDenied):
+                        times = member.cpu_times()
+                        cpu += times.user + times.system + times.children_user + times.children_system
+                        memory += member.memory_info().rss
+                running.cpu, running.memory = max(running.cpu, cpu), max(running.memory, memory)
+                if cpu >= limits.cpu_time_s:
+                    running.killer = Killer.CPU
+                elif memory > limits.memory_bytes:
+                    running.killer = Killer.MEMORY
+                elif time.monotonic() - started >= limits.wall_time_s:
+                    running.killer = Killer.WALL
+                elif max(os.fstat(out.fileno()).st_size, os.fstat(err.fileno()).st_size) > limits.output_bytes:
+                    running.killer = Killer.OUTPUT
+                else:
+                    await asyncio.sleep(SAMPLE_S)
+                    continue
+                return
+
+
+def _kill_tree(process: subprocess.Popen[bytes]) -> None:
+    """Best effort: a daemon that left the session and the tree gets away. That is what `unsafe` means."""
+    with contextlib.suppress(psutil.NoSuchProcess):
+        for member in psutil.Process(process.pid).children(recursive=True):
+            with contextlib.suppress(psutil.NoSuchProcess):
+                member.kill()
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()

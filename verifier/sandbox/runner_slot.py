@@ -1,0 +1,279 @@
+"""A slot behind a runner: the supervisor's end of the framed protocol, shared by every real backend.
+
+How the runner came to be (a child process, a container) is the backend's business; here is one stream
+socket to it. A runner that answers late, wrong or not at all is a `SlotError`, and the slot is not used
+again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import logging
+import socket
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from typing import Any
+
+from verifier.errors import BackendError, SlotError
+from verifier.runner.agent import frames
+from verifier.sandbox.base import CompileJob, RunJob
+from verifier.types import CompileFacts, Killer, Limits, RunFacts
+
+logger = logging.getLogger(__name__)
+
+# What a healthy runner may take beyond a run's own wall limit: jail set-up and tear-down, a big artifact.
+GRACE_S = 20.0
+CANCEL_S = 5.0
+MESSAGE_HEAD = 4096
+
+
+class ToolchainMissingError(BackendError):
+    """The sandbox has no compiler or interpreter for this language."""
+
+
+def limits_to_wire(limits: Limits) -> dict[str, Any]:
+    """The limits as the runner reads them."""
+    return {
+        "cpu_time_s": limits.cpu_time_s,
+        "wall_time_s": limits.wall_time_s,
+        "memory_bytes": limits.memory_bytes,
+        "output_bytes": limits.output_bytes,
+        "processes": limits.processes,
+        "file_bytes": limits.file_bytes,
+        "open_files": limits.open_files,
+    }
+
+
+def facts_from_wire(header: dict[str, Any], blobs: Sequence[bytes]) -> RunFacts:
+    """One run's facts."""
+    return RunFacts(
+        exit_code=header["exit_code"],
+        signal=header["signal"],
+        killer=Killer(header["killer"]),
+        cpu_time_s=header["cpu_ns"] / 1e9,
+        wall_time_s=header["wall_ns"] / 1e9,
+        memory_bytes=header["memory"],
+        oom_kills=header["oom_kills"],
+        stdout=blobs[0],
+        stderr=blobs[1],
+        stdout_bytes=header["stdout_total"],
+        stderr_bytes=header["stderr_total"],
+        returned=blobs[2] if header["value"] and blobs[2] else None,
+        run_delay_s=header["run_delay_ns"] / 1e9,
+    )
+
+
+class RunnerSlot:
+    """One runner. `spawn` runs Python programs in a fresh interpreter instead of the warm one."""
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        on_close: Callable[[], Awaitable[None]],
+        set_memory: Callable[[int], Awaitable[None]] | None = None,
+        spawn: bool = False,
+    ) -> None:
+        """Make the slot; `connect` has to follow."""
+        self._name = name
+        self._on_close = on_close
+        self._set_memory = set_memory
+        self._spawn = spawn
+        self._memory_bytes = 0
+        self._healthy = False
+        self._closed = False
+        self._last_artifact: bytes | None = None
+        self._program = 0
+        self._reader: asyncio.StreamReader
+        self._writer: asyncio.StreamWriter
+        self.ready: dict[str, Any] = {}
+
+    @property
+    def name(self) -> str:
+        """Unique within the process."""
+        return self._name
+
+    @property
+    def healthy(self) -> bool:
+        """Whether the slot may be used again."""
+        return self._healthy
+
+    async def connect(self, sock: socket.socket, timeout_s: float = GRACE_S) -> None:
+        """Wait for the runner's first frame.
+
+        Raises:
+            SlotError: It did not come.
+            BackendError: The runner could not build its jail; the message names the step.
+        """
+        sock.setblocking(False)
+        self._reader, self._writer = await asyncio.open_connection(sock=sock)
+        self._healthy = True
+        with self._watchdog(timeout_s):
+            header, _ = await self._read()
+        if header["op"] == "refused":
+            self._healthy = False
+            raise BackendError(f"the jail cannot be built here: {header['step']}")
+        if header["op"] != "ready" or header["protocol"] != frames.PROTOCOL:
+            self._healthy = False
+            raise SlotError(f"{self._name}: unexpected first frame {header!r}")
+        self.ready = header
+
+    async def compile(self, job: CompileJob) -> CompileFacts:
+        """See `Slot.compile`."""
+        await self._prepare(job.limits)
+        self._last_artifact = None  # the runner clears /program
+        header = {
+            "op": "compile",
+            "harness": job.harness.value,
+            "spawn": self._spawn,
+            "names": list(job.files),
+            "argv": job.argv,
+            "outputs": job.outputs,
+            "env": job.env,
+            "limits": limits_to_wire(job.limits),
+            "sizes": [len(data) for data in job.files.values()],
+        }
+        with self._in_use(job.limits.wall_time_s):
+            await self._write(header, *job.files.values())
+            answer, blobs = await self._read()
+            if answer["op"] == "missing":
+                raise ToolchainMissingError(answer["message"])
+            self._expect(answer, "compiled")
+        facts = facts_from_wire(answer, [blobs[0], blobs[1], b""])
+        message = b"" if answer["ok"] else (blobs[1] or blobs[0])[:MESSAGE_HEAD]
+        return CompileFacts(
+            ok=answer["ok"], facts=facts, artifact=blobs[2], message=message.decode("utf-8", "replace")
+        )
+
+    async def run(self, job: RunJob) -> AsyncIterator[RunFacts]:
+        """See `Slot.run`."""
+        await self._prepare(job.limits)
+        same = bool(job.artifact) and job.artifact == self._last_artifact
+        artifact = b"" if same else job.artifact
+        if not same:
+            self._program += 1
+        header = {
+            "op": "run",
+            "harness": job.harness.value,
+            "spawn": self._spawn,
+            "program": self._program,
+            "argv": job.argv,
+            "fn_name": job.fn_name,
+            "env": job.env,
+            "limits": limits_to_wire(job.limits),
+            "sizes": [len(artifact), *(len(i) for i in job.inputs)],
+        }
+        self._last_artifact = None
+        got = 0
+        finished = False
+        self._busy()
+        try:
+            with self._watchdog(GRACE_S + job.limits.wall_time_s):
+                await self._write(header, artifact, *job.inputs)
+            while True:
+                with self._watchdog(GRACE_S + job.limits.wall_time_s):
+                    answer, blobs = await self._read()
+                if answer["op"] == "done":
+                    finished = True
+                    break
+                self._expect(answer, "facts")
+                got += 1
+                yield facts_from_wire(answer, blobs)
+            if got != len(job.inputs):
+                self._healthy = False
+                raise SlotError(f"{self._name}: {got} answers for {len(job.inputs)} runs")
+            self._last_artifact = job.artifact
+        finally:
+            if not finished:
+                await self._stop_batch()
+
+    async def close(self) -> None:
+        """Kill what runs and free the slot."""
+        if self._closed:
+            return
+        self._closed = True
+        self._healthy = False
+        if hasattr(self, "_writer"):
+            self._writer.transport.abort()
+        await self._on_close()
+
+    # ------------------------------------------------------------ plumbing
+
+    async def _prepare(self, limits: Limits) -> None:
+        if self._set_memory is not None and limits.memory_bytes != self._memory_bytes:
+            await self._set_memory(limits.memory_bytes + self.ready["memory_base"])
+            self._memory_bytes = limits.memory_bytes
+
+    async def _stop_batch(self) -> None:
+        """The caller no longer wants the batch: kill the run, and read up to the batch's end."""
+        if not self._healthy:
+            return
+        try:
+            with self._watchdog(CANCEL_S):
+                await self._write({"op": "cancel"})
+                while True:
+                    header, _ = await self._read()
+                    if header["op"] == "done":
+                        break
+        except BaseException:
+            self._healthy = False
+            raise
+
+    def _busy(self) -> None:
+        if not self._healthy:
+            raise SlotError(f"{self._name}: the slot is dead")
+
+    @contextlib.contextmanager
+    def _in_use(self, wall_time_s: float) -> Any:
+        """Anything but a clean end leaves the slot unusable."""
+        self._busy()
+        clean = False
+        try:
+            with self._watchdog(GRACE_S + wall_time_s):
+                yield
+            clean = True
+        except ToolchainMissingError:
+            clean = True
+            raise
+        finally:
+            if not clean:
+                self._healthy = False
+
+    @contextlib.contextmanager
+    def _watchdog(self, timeout_s: float) -> Any:
+        """Abort the connection when the runner takes too long: the read then ends as if it had died."""
+        handle = asyncio.get_running_loop().call_later(timeout_s, self._writer.transport.abort)
+        try:
+            yield
+        finally:
+            handle.cancel()
+
+    def _expect(self, header: dict[str, Any], op: str) -> None:
+        if header["op"] == op:
+            return
+        self._healthy = False
+        raise SlotError(f"{self._name}: {header.get('message', header['op'])}")
+
+    async def _write(self, header: dict[str, Any], *blobs: bytes) -> None:
+        try:
+            for buffer in frames.encode(header, *blobs):
+                self._writer.write(buffer)
+            await self._writer.drain()
+        except (ConnectionError, OSError) as e:
+            self._healthy = False
+            raise SlotError(f"{self._name}: the runner is gone ({e})") from e
+
+    async def _read(self) -> tuple[dict[str, Any], list[bytes]]:
+        try:
+            head, body = frames.lengths(await self._reader.readexactly(frames.LENGTHS.size))
+            header = json.loads(await self._reader.readexactly(head))
+            data = await self._reader.readexactly(body) if body else b""
+        except (asyncio.IncompleteReadError, ConnectionError, OSError, ValueError, frames.ProtocolError) as e:
+            self._healthy = False
+            raise SlotError(f"{self._name}: the runner is gone ({type(e).__name__})") from e
+        at, blobs = 0, []
+        for size in header.get("sizes", ()):
+            blobs.append(data[at : at + size])
+            at += size
+        return header, blobs
