@@ -1,7 +1,7 @@
 """Limits of a run: the defaults, the ceilings, and how what a request asks for is merged with both.
 
-A limit that cannot be honored is refused with its name, never clamped: a clamped limit is a wrong verdict
-that nobody hears of.
+A limit that cannot be honored is refused with its name, never clamped: a clamped limit is a wrong
+verdict that nobody hears of.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ def resolve(
     """Merge overrides into the defaults; later ones win, field by field.
 
     Where a CPU limit is given and no wall limit beside or after it, the wall limit follows from it
-    (`Limits.wall_for`), up to the ceiling: a program that was granted 60 s of CPU must not die of a wall
-    limit that was meant for 10.
+    (`Limits.wall_for`), up to the ceiling: a program that was granted 60 s of CPU must not die of a
+    wall limit that was meant for 10.
 
     Args:
         overrides: From the weakest to the strongest (the suite's, then the request's).
@@ -49,13 +49,15 @@ def resolve(
         field: Prefix of field names in errors.
 
     Raises:
-        LimitError: A given value, even one that is overridden, is not a positive finite number of the right
-            type, or is over its ceiling.
+        LimitError: A given value, even one that is overridden, is not a positive finite number of
+            the right type, or is over its ceiling.
     """
     values: dict[str, float | int] = {}
     wall_is_given = True
     for override in overrides:
-        given = {name: getattr(override, name) for name in _FIELDS if getattr(override, name) is not None}
+        given = {
+            name: getattr(override, name) for name in _FIELDS if getattr(override, name) is not None
+        }
         for name, value in given.items():
             values[name] = _checked(f"{field}.{name}", name, value, getattr(ceilings, name))
         if "wall_time_s" in given:

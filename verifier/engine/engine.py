@@ -240,7 +240,7 @@ class Engine:
             holder: list[Slot] = []
             try:
                 if task.program is not None:
-                    recipe = languages.get(task.program.language)
+                    recipe = self.recipe(task.program.language)
                     compiled = await self.compiled(task.program, recipe, holder, task.priority)
                     if not compiled.ok:
                         return RunOutcome(
@@ -267,6 +267,20 @@ class Engine:
         raise AssertionError("unreachable")
 
     # ------------------------------------------------------------ shared
+
+    def recipe(self, language: str) -> languages.Recipe:
+        """The recipe of a language that this sandbox has.
+
+        Raises:
+            BackendError: It has no toolchain for it: a fault of the machinery, never of the program.
+        """
+        recipe = languages.get(language)
+        if self._toolchains and recipe.name not in self._toolchains:
+            raise BackendError(
+                f"language {recipe.name}: its toolchain is not in this sandbox ({self.sandbox.name}); "
+                f"there are {', '.join(sorted(self._toolchains))}. See docs/images.md"
+            )
+        return recipe
 
     async def compiled(
         self, program: Program, recipe: languages.Recipe, holder: list[Slot], priority: int
@@ -342,7 +356,7 @@ class _Run:
             BackendError: There are no slots, or no toolchain.
         """
         assert self.program is not None  # noqa: S101 - for the type checker
-        self.recipe = languages.get(self.program.language)
+        self.recipe = self.engine.recipe(self.program.language)
         kind = self.task.suite.kind
         if kind is not SuiteKind.STDIN and self.recipe.run_harness is Harness.EXEC:
             raise BackendError(f"{kind.value} suites are not implemented for {self.recipe.name}")

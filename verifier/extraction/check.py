@@ -1,7 +1,7 @@
 """Is a text a program of some language? Python is asked of the parser; the others, of a few marks.
 
-The parser runs in this process on text that a model wrote, so it is bounded: sources over a cap are not
-parsed, and a `Checker` has a budget for all candidates of one response.
+The parser runs in this process on text that a model wrote, so it is bounded: sources over a cap are
+not parsed, and a `Checker` has a budget for all candidates of one response.
 """
 
 from __future__ import annotations
@@ -75,18 +75,24 @@ class Checker:
         """The text defines this function (or method, or class)."""
         if language == "python":
             return name in self.python(text).names
-        pattern = rf"\b{re.escape(name)}\s{{0,20}}(?:\(|=[^=])" if name.isidentifier() else re.escape(name)
+        pattern = (
+            rf"\b{re.escape(name)}\s{{0,20}}(?:\(|=[^=])"
+            if name.isidentifier()
+            else re.escape(name)
+        )
         return re.search(pattern, text) is not None
 
     def is_program(self, language: str, text: str) -> bool:
-        """A bare text (or an untagged block) is a program of this language, as far as its marks say."""
+        """An untagged text is a program of this language, as far as its marks say."""
         if language == "python":
             return self.python(text).is_program
         marks = _MARKS.get(language)
         return marks is not None and marks.search(text, 0, _MARK_CHARS) is not None
 
 
-_DEF = re.compile(r"^[ \t]{0,8}(?:async[ \t]{1,4})?(?:def|class)[ \t]{1,4}(\w{1,100})", re.MULTILINE)
+_DEF = re.compile(
+    r"^[ \t]{0,8}(?:async[ \t]{1,4})?(?:def|class)[ \t]{1,4}(\w{1,100})", re.MULTILINE
+)
 _ACTS = (
     ast.Import,
     ast.ImportFrom,
@@ -122,44 +128,75 @@ def _names(body: list[ast.stmt], depth: int = 0) -> list[str]:
     for node in body:
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             found.append(node.name)
-            if isinstance(node, ast.ClassDef) and depth < 3:  # noqa: PLR2004
+            if isinstance(node, ast.ClassDef) and depth < 3:
                 found += _names(node.body, depth + 1)
         elif isinstance(node, ast.Assign):
             found += [t.id for t in node.targets if isinstance(t, ast.Name)]
-        elif isinstance(node, ast.AnnAssign) and node.value is not None and isinstance(node.target, ast.Name):
+        elif (
+            isinstance(node, ast.AnnAssign)
+            and node.value is not None
+            and isinstance(node.target, ast.Name)
+        ):
             found.append(node.target.id)
         elif isinstance(node, (ast.ImportFrom, ast.Import)):
             found += [a.asname or a.name for a in node.names]
-        elif isinstance(node, (ast.If, ast.Try)) and depth < 3:  # noqa: PLR2004
+        elif isinstance(node, (ast.If, ast.Try)) and depth < 3:
             found += _names(node.body, depth + 1)
     return found
 
 
 # A program shows what it is at its head.
 _MARK_CHARS = 200_000
+_C = (
+    r"^\s{0,4}\#\s{0,4}(?: include | define | pragma )\b",
+    r"\b(?: int | auto | void | signed )\s+main\s{0,4}\(",
+)
 _MARKS = {
-    "cpp": re.compile(
-        r"^\s{0,4}#\s{0,4}(?:include|define|pragma)\b|^\s{0,8}using\s+namespace\s+\w|\b(?:int|auto|void|signed)\s+main\s{0,4}\(",
-        re.MULTILINE,
-    ),
-    "c": re.compile(r"^\s{0,4}#\s{0,4}(?:include|define)\b|\b(?:int|void)\s+main\s{0,4}\(", re.MULTILINE),
-    "java": re.compile(
-        r"^\s{0,8}import\s+(?:static\s+)?javax?\.|^\s{0,8}(?:(?:public|final|abstract)\s+){0,3}(?:class|interface|enum|record)\s+\w+[^\n;]{0,200}\{",
-        re.MULTILINE,
-    ),
-    "javascript": re.compile(
-        r"^\s{0,8}(?:(?:const|let|var)\s+[\w${\[]|(?:async\s+)?function\b[\s*]|import\s[^\n]{0,200}['\"]|export\s|['\"]use strict['\"]|class\s+\w+\s{0,4}(?:extends\s+\w+\s{0,4})?\{)"
-        r"|\bconsole\s{0,2}\.\s{0,2}log\s{0,2}\(|\bprocess\s{0,2}\.\s{0,2}std(?:in|out)\b|\brequire\s{0,2}\(",
-        re.MULTILINE,
-    ),
+    language: re.compile(" | ".join(marks), re.MULTILINE | re.VERBOSE)
+    for language, marks in {
+        "c": _C,
+        "cpp": (*_C, r"^\s{0,8}using\s+namespace\s+\w"),
+        "java": (
+            r"^\s{0,8}import\s+(?:static\s+)?javax?\.",
+            (
+                r"^\s{0,8}(?:(?: public | final | abstract )\s+){0,3}"
+                r"(?: class | interface | enum | record )\s+\w+[^\n;]{0,200}\{"
+            ),
+        ),
+        "javascript": (
+            r"^\s{0,8}(?: const | let | var )\s+[\w${\[]",
+            r"^\s{0,8}(?:async\s+)?function\b[\s*]",
+            r"^\s{0,8}import\s[^\n]{0,200}['\"]",
+            r"^\s{0,8}(?: export\s | ['\"]use[ ]strict['\"] )",
+            r"^\s{0,8}class\s+\w+\s{0,4}(?:extends\s+\w+\s{0,4})?\{",
+            r"\bconsole\s{0,2}\.\s{0,2}log\s{0,2}\(",
+            r"\bprocess\s{0,2}\.\s{0,2}std(?: in | out )\b",
+            r"\brequire\s{0,2}\(",
+        ),
+    }.items()
 }
 # A bare text in one of these languages begins with code, not with prose that mentions code.
+_C_STARTS = (
+    r"\# | // | /\* | (?: using | namespace | template | struct | class | enum | union )\b",
+    r"(?: const | constexpr | static | inline | typedef | extern )\b",
+    r"(?: int | long | void | auto | bool | double | signed | unsigned )\b[^\n.]{0,200}[;({=]",
+)
 _STARTS = {
-    "cpp": re.compile(r"\s{0,100}(?:#|//|/\*|using\b|namespace\b|template\b|struct\b|class\b|const|static\b|inline\b|typedef\b|(?:int|long|void|auto|bool|double|signed)\b[^\n.]{0,200}[;({=])"),
-    "java": re.compile(r"\s{0,100}(?:import\b|package\b|//|/\*|@\w|public\b|final\b|abstract\b|class\b|interface\b|enum\b|record\b)"),
-    "javascript": re.compile(r"\s{0,100}(?:#!|//|/\*|['\"]use strict|const\b|let\b|var\b|function\b|async\b|import\b|export\b|class\b|console\b|process\b|require\b|\(|[\w$.]{1,80}\s{0,4}[=(])"),
+    language: re.compile(rf"\s{{0,100}}(?: {' | '.join(starts)} )", re.VERBOSE)
+    for language, starts in {
+        "c": _C_STARTS,
+        "cpp": _C_STARTS,
+        "java": (
+            r"// | /\* | @\w | (?: import | package | public | final | abstract )\b",
+            r"(?: class | interface | enum | record | sealed )\b",
+        ),
+        "javascript": (
+            r"\#! | // | /\* | ['\"]use[ ]strict | \(",
+            r"(?: const | let | var | function | async | import | export | class )\b",
+            r"[\w$.]{1,80}\s{0,4}[=(]",
+        ),
+    }.items()
 }
-_STARTS["c"] = _STARTS["cpp"]
 
 
 def starts_as(language: str, text: str) -> bool:

@@ -4,10 +4,11 @@ In this order, and among equals the last one (or the first, or the longest, as t
 
 1. what parses and defines the entry point: a block with a fitting tag, then an untagged one;
 2. what parses: a block with a fitting tag, then an untagged one that is more than a sample output;
-3. a program around which only the closing fence is left (the prompt opened it), or with no fence at all;
+3. a program around which only the closing fence is left (the prompt opened it), or with no fence at
+   all;
 4. a fitting block inside a block of Markdown;
-5. what does not parse: a fitting block, then an untagged one. It becomes a COMPILE_ERROR: the model's failure,
-   and the score says so.
+5. what does not parse: a fitting block, then an untagged one. It becomes a COMPILE_ERROR: the
+   model's failure, and the score says so.
 
 Blocks in other languages, and of text, output or data, never count.
 """
@@ -19,7 +20,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from verifier.extraction.check import Checker, drop_tag_line, guess_language, starts_as
-from verifier.extraction.scan import Block, scan
+from verifier.extraction.scan import BAR, Block, scan
 from verifier.extraction.tags import MARKDOWN_TAGS, OTHER_TAGS, is_known, language_of
 
 # The entry point of a whole program, where the language has one.
@@ -27,8 +28,13 @@ _MAIN = {"c": "main", "cpp": "main", "java": "main"}
 # A tag that fits, but less than the language's own: models tag C++ with ```c.
 _LOOSE = {"cpp": ("c",)}
 _TRIMS = 8
-_HEAD_TOKEN = re.compile(r"\s{0,100}(?:<[|｜]?/?[\w|｜▁:-]{1,40}[|｜]?>|`{3,10}[ \t]{0,4}(?:[A-Za-z+]{1,12}\b)?)")
-_TAIL_TOKEN = re.compile(r"(?:<[|｜/]?[\w|｜▁:-]{1,40}[|｜]?>|\[/?[A-Z_]{1,20}\]|`{3,10}|~{3,10})$")
+_HEAD_TOKEN = re.compile(
+    rf"\s{{0,100}}(?:<[{BAR}]?/?[\w{BAR}\u2581:-]{{1,40}}[{BAR}]?>"
+    r"|`{3,10}(?:[ \t]{0,4}(?P<tag>[A-Za-z][\w+#]{0,12})\s)?)"
+)
+_TAIL_TOKEN = re.compile(
+    rf"(?:<[{BAR}/]?[\w{BAR}\u2581:-]{{1,40}}[{BAR}]?>|\[/?[A-Z_]{{1,20}}\]|`{{3,10}}|~{{3,10}})$"
+)
 _TAIL_CHARS = 64
 
 
@@ -50,6 +56,11 @@ class _Candidate:
     tagged: bool
     loose: bool
     parses: bool
+
+    @property
+    def tier(self) -> int:
+        """0: its tag fits; 1: its tag nearly fits; 2: it has none."""
+        return 2 if not self.tagged else int(self.loose)
 
 
 class Chooser:
@@ -79,7 +90,7 @@ class Chooser:
     # -- candidates
 
     def _ordered(self, blocks: tuple[Block, ...]) -> Iterable[tuple[int, Block]]:
-        """From the most to the least wanted, so that the parser's budget goes to the likely ones."""
+        """The most wanted first, so that the parser's budget goes to the likely ones."""
         pairs = list(enumerate(blocks))
         return pairs if self._policy == "first" else reversed(pairs)
 
@@ -105,7 +116,11 @@ class Chooser:
     def _untagged(self, index: int, block: Block) -> _Candidate | None:
         text = block.body
         language = self._language or guess_language(self._checker, text)
-        if block.info and not block.info.startswith("{") and len(block.info.split(maxsplit=1)) + ("(" in block.info) > 1:
+        if (
+            block.info
+            and not block.info.startswith("{")
+            and len(block.info.split(maxsplit=1)) + ("(" in block.info) > 1
+        ):
             # The first line of code on the fence's line.
             joined = f"{block.info}\n{text}"
             joined_language = self._language or guess_language(self._checker, joined)
@@ -115,7 +130,9 @@ class Chooser:
             return None
         return self._made(index, language or "python", text, tagged=False, loose=False)
 
-    def _made(self, index: int, language: str, text: str, *, tagged: bool, loose: bool) -> _Candidate:
+    def _made(
+        self, index: int, language: str, text: str, *, tagged: bool, loose: bool
+    ) -> _Candidate:
         if language == "python":
             python = self._checker.python(text)
             parses = python.parses and not python.empty and (tagged or python.is_program)
@@ -141,19 +158,21 @@ class Chooser:
         def is_attempt(candidate: _Candidate) -> bool:
             if candidate.tagged or candidate.language != "python":
                 return True
-            return not self._checker.python(candidate.text).parses  # "5" parses: a sample output, not an attempt
+            return not self._checker.python(
+                candidate.text
+            ).parses  # "5" parses: a sample output, not an attempt
 
         return self._first(candidates, is_attempt, "(none parses)")
 
     def _first(
         self, candidates: list[_Candidate], accept: Callable[[_Candidate], bool], why: str
     ) -> Choice | None:
-        tiers = (lambda c: c.tagged and not c.loose, lambda c: c.tagged, lambda c: not c.tagged)
-        for tier in tiers:
+        for tier in range(3):
             for c in candidates:
-                if tier(c) and accept(c):
+                if c.tier == tier and accept(c):
                     kind = f"{c.language} block" if c.tagged else "untagged block"
-                    return Choice(c.language, c.text, c.index, f"the {self._policy} {kind} {why}".rstrip())
+                    reason = f"the {self._policy} {kind} {why}".rstrip()
+                    return Choice(c.language, c.text, c.index, reason)
         return None
 
     def _bare(self, text: str, blocks: tuple[Block, ...], cut: int) -> Choice | None:
@@ -171,17 +190,30 @@ class Chooser:
             return None
         if language == "python":
             code = self._checker.python(code).source
-        reason = "the code before a lone closing fence" if blocks else "no fence; the text is a program"
+        reason = (
+            "the code before a lone closing fence" if blocks else "no fence; the text is a program"
+        )
         return Choice(language, code, None, reason)
 
     def _nested(self, blocks: tuple[Block, ...]) -> Choice | None:
         for index, block in self._ordered(blocks):
             if block.tag in MARKDOWN_TAGS or block.tag == "":
                 inner = scan(block.body).blocks
-                found = [c for c in (self._candidate(i, b) for i, b in self._ordered(inner)) if c is not None]
-                choice = self._first([c for c in found if c.parses and c.tagged], lambda _: True, "")
+                found = [
+                    c
+                    for c in (self._candidate(i, b) for i, b in self._ordered(inner))
+                    if c is not None
+                ]
+                choice = self._first(
+                    [c for c in found if c.parses and c.tagged], lambda _: True, ""
+                )
                 if choice is not None:
-                    return Choice(choice.language, choice.text, index, f"{choice.reason} inside a Markdown block")
+                    return Choice(
+                        choice.language,
+                        choice.text,
+                        index,
+                        f"{choice.reason} inside a Markdown block",
+                    )
         return None
 
 
@@ -189,7 +221,9 @@ def explain_none(blocks: tuple[Block, ...], language: str | None) -> str:
     """Why nothing was chosen."""
     if not blocks:
         return "no fenced block, and the text is not a program"
-    tags = list(dict.fromkeys(b.tag for b in blocks if b.tag in OTHER_TAGS or language_of(b.tag)))[:5]
+    tags = list(dict.fromkeys(b.tag for b in blocks if b.tag in OTHER_TAGS or language_of(b.tag)))[
+        :5
+    ]
     wanted = language or "known"
     if tags:
         return f"no {wanted} block among {len(blocks)} (tagged {', '.join(tags)})"
@@ -197,12 +231,13 @@ def explain_none(blocks: tuple[Block, ...], language: str | None) -> str:
 
 
 def _trimmed(text: str) -> str:
-    """Without special tokens, answer tags and stray fences around it. Linear: a few tokens, no more."""
+    """Without special tokens, answer tags and stray fences around it (a few, no more)."""
     for _ in range(_TRIMS):
         head = _HEAD_TOKEN.match(text)
         if head is None:
             break
-        text = text[head.end() :]
+        is_code = head["tag"] and language_of(head["tag"].lower()) is None
+        text = text[head.start("tag") if is_code else head.end() :]
     for _ in range(_TRIMS):
         text = text.rstrip()
         tail = _TAIL_TOKEN.search(text[-_TAIL_CHARS:])

@@ -1,6 +1,7 @@
 """The choice of two scorers of verl 0.9.1, for runs that have to be compared with theirs.
 
-Both split at backticks and look at nothing else: reasoning is not cut, tags other than "python" are unknown.
+Both split at backticks and look at nothing else: reasoning is not cut, tags other than "python" are
+unknown.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ _PYTHON = "```python"
 
 
 def sandbox_fusion(response: str) -> str | None:
-    """What follows the last "```python"; else the text between the first two fences; else nothing."""
+    """What follows the last "```python"; else what is between the first two fences."""
     if _PYTHON in response:
         return _between_last(response)
     _, fence, rest = response.partition(_FENCE)
@@ -22,7 +23,7 @@ def sandbox_fusion(response: str) -> str | None:
 
 
 def prime_code(response: str) -> str:
-    """What follows the last "```python", up to the next fence; without one, the text up to the first fence."""
+    """What follows the last "```python" (or the start), up to the next fence."""
     return _between_last(response)
 
 

@@ -1,19 +1,20 @@
-"""One pass over a response: where the reasoning ends, and which fenced blocks come after it.
+r"""One pass over a response: where the reasoning ends, and which fenced blocks come after it.
 
-Both have to be found together. A draft inside the reasoning may open a fence that it never closes, and a
-program inside a fence may print `</think>`: the meaning of either depends on the other.
+Both have to be found together. A draft inside the reasoning may open a fence that it never closes,
+and a program inside a fence may print `</think>`: the meaning of either depends on the other.
 
-Fences follow CommonMark 0.31 (section 4.5) - three or more backticks or tildes, a closer at least as long, the
-rest of the text where no closer comes - with what models do besides:
+Fences follow CommonMark 0.31 (section 4.5) - three or more backticks or tildes, a closer at least
+as long, the rest of the text where no closer comes - with what models do besides:
 
 - a fence at any indentation, in a list item or a quotation; its lines are dedented by as much;
 - a closer glued to a special token (```` ```<|im_end|> ````), or followed by prose;
 - an opener at the end of a line of prose, a closer at the end of the last line of code;
-- a forgotten closer: a fence with a language tag inside a block of code ends it and begins the next one.
+- a forgotten closer: a fence with a language tag inside a block of code ends it and begins the next
+  one.
 
-Reasoning tags count outside of blocks, and not where they are quoted. One inside a block counts if the block
-is a draft that was never closed: the tag has its line for itself and is in no string of several lines (no
-program looks so), or another tagged fence follows before a closer.
+Reasoning tags count outside of blocks, and not where they are quoted. One inside a block counts if
+the block is a draft that was never closed: the tag has its line for itself and is in no string of
+several lines (no program looks so), or another tagged fence follows before a closer.
 """
 
 from __future__ import annotations
@@ -26,12 +27,14 @@ from itertools import islice
 
 from verifier.extraction.tags import MARKDOWN_TAGS, is_known, tag_of
 
-# More fences or tags than any real response has; beyond, the response is junk and is not read further.
+# More fences or tags than any real response has; beyond, the response is junk and is not read
+# further.
 MAX_EVENTS = 50_000
 
 _NAMES = (
-    "think|thinking|thought|thoughts|reasoning|reason|reflection|reflect|scratchpad|analysis|monologue"
-    "|inner_monologue|inner_thoughts|internal_thoughts|chain_of_thought|cot|rationale|antthinking|seed:think"
+    "think|thinking|thought|thoughts|reasoning|reason|reflection|reflect|scratchpad|analysis"
+    "|monologue|inner_monologue|inner_thoughts|internal_thoughts|chain_of_thought|cot|rationale"
+    "|antthinking|seed:think"
 )
 _TAG = re.compile(
     rf"<(?=[/\sa-z])(?P<slash>/?)\s{{0,4}}(?:{_NAMES})(?:\s[^<>\n]{{0,80}})?\s{{0,4}}/?>"
@@ -41,12 +44,20 @@ _TAG = re.compile(
 )
 _OTHER_TAG = re.compile(r"\[(?P<slash>/?)THINK\]|◁(?P<kimi>/?)think▷")
 _FENCE = re.compile(
-    r"^(?P<prefix>[ \t]*(?:(?:>[ \t]*|[-*+][ \t]+|\d{1,9}[.)][ \t]+)){0,4})(?P<run>`{3,}|~{3,})(?P<rest>[^\n]*)$",
+    r"^(?P<prefix>[ \t]*(?:(?:>[ \t]*|[-*+][ \t]+|\d{1,9}[.)][ \t]+)){0,4})"
+    r"(?P<run>`{3,}|~{3,})(?P<rest>[^\n]*)$",
     re.MULTILINE,
 )
 # A fence that ends a line of prose or of code.
-_GLUED = re.compile(r"(?<=[^\s`~])[ \t]{0,8}(?P<run>`{3,})(?P<rest>[ \t]{0,8}[A-Za-z][\w+#.-]{0,30}|)[ \t\r]{0,8}$", re.MULTILINE)
-_SPECIAL = re.compile(r"\s{0,4}(?:<[|｜/]?[^\s<>]{1,40}[|｜]?>|\[/?[A-Z_]{1,20}\]|</?\w{1,20}>)")
+_GLUED = re.compile(
+    r"(?<=[^\s`~])[ \t]{0,8}(?P<run>`{3,})(?P<rest>[ \t]{0,8}[A-Za-z][\w+#.-]{0,30}|)[ \t\r]{0,8}$",
+    re.MULTILINE,
+)
+# DeepSeek's special tokens have the full-width bar.
+BAR = r"|\uff5c"
+_SPECIAL = re.compile(
+    rf"\s{{0,4}}(?:<[{BAR}/]?[^\s<>]{{1,40}}[{BAR}]?>|\[/?[A-Z_]{{1,20}}\]|</?\w{{1,20}}>)"
+)
 _QUOTES = "\"'`"
 _MULTILINE = ('"""', "'''", "`", "/*", "*/", 'R"(', ')"')
 _QUOTE_MARK = re.compile(r"^[ \t]*(?:>[ \t]?)+", re.MULTILINE)
@@ -106,16 +117,18 @@ class _Open:
     quotes: dict[str, int] = field(default_factory=lambda: dict.fromkeys(_MULTILINE, 0))
 
     def in_string(self, text: str, offset: int) -> bool:
-        """An opened string or comment of several lines surrounds `offset` (offsets must not decrease)."""
+        """A string or comment of several lines surrounds `offset` (which must not decrease)."""
         start, self.seen = max(self.seen, self.body), offset
         for mark in self.quotes:
             self.quotes[mark] += text.count(mark, start, offset)
         n = self.quotes
-        return bool(n['"""'] % 2 or n["'''"] % 2 or n["`"] % 2 or n["/*"] > n["*/"] or n['R"('] > n[')"'])
+        return bool(
+            n['"""'] % 2 or n["'''"] % 2 or n["`"] % 2 or n["/*"] > n["*/"] or n['R"('] > n[')"']
+        )
 
 
 def scan(text: str) -> Scan:
-    """Find the end of the reasoning and the blocks after it. `text` has "\\n" line ends."""
+    """Find the end of the reasoning and the blocks after it. Lines of `text` end in LF."""
     events = list(islice(_events(text), MAX_EVENTS + 1))
     if len(events) > MAX_EVENTS:
         return Scan(overflow=True)
@@ -124,7 +137,9 @@ def scan(text: str) -> Scan:
 
 def _events(text: str) -> Iterator[tuple[int, int, re.Match[str]]]:
     """(offset, kind, match) of all fences and tags, in order. Kinds: see `_Scanner.run`."""
-    streams: list[Iterator[tuple[int, int, re.Match[str]]]] = [((m.start(), 2, m) for m in _TAG.finditer(text))]
+    streams: list[Iterator[tuple[int, int, re.Match[str]]]] = [
+        ((m.start(), 2, m) for m in _TAG.finditer(text))
+    ]
     if "```" in text or "~~~" in text:
         streams.append((m.start(), 0, m) for m in _FENCE.finditer(text))
         streams.append((m.start(), 1, m) for m in _GLUED.finditer(text))
@@ -147,12 +162,12 @@ class _Scanner:
         self.done = 0  # the end of the last line that was read as a fence
 
     def run(self, events: list[tuple[int, int, re.Match[str]]]) -> Scan:
-        closers = [m.end() for _, kind, m in events if kind == 2 and _is_closer(m)]  # noqa: PLR2004
+        closers = [m.end() for _, kind, m in events if kind == 2 and _is_closer(m)]
         last_closer = closers[-1] if closers else 0
         for _, kind, match in events:
             if match.start() < self.cut:
                 continue
-            if kind == 2:  # noqa: PLR2004 - a tag
+            if kind == 2:
                 self._on_tag(match, last_closer)
             elif self.reasoning:
                 continue
@@ -170,7 +185,9 @@ class _Scanner:
         if self.open is not None:
             if not _is_closer(match) or quoted:
                 return
-            if _stands_alone(self.text, match) and not self.open.in_string(self.text, match.start()):
+            if _stands_alone(self.text, match) and not self.open.in_string(
+                self.text, match.start()
+            ):
                 self._cut_at(match.end())
             else:
                 self.open.tags_inside.append(match.end())
@@ -201,7 +218,11 @@ class _Scanner:
             if not rest.strip() or special or _is_prose(rest):
                 self._close_block(match.start(), match.start("rest") if special else match.end())
                 return
-        if len(run) >= len(self.open.run) and is_known(tag_of(rest)) and self.open.tag not in MARKDOWN_TAGS:
+        if (
+            len(run) >= len(self.open.run)
+            and is_known(tag_of(rest))
+            and self.open.tag not in MARKDOWN_TAGS
+        ):
             self._next_block(match, match["prefix"])
 
     def _on_glued_fence(self, match: re.Match[str]) -> None:
@@ -209,7 +230,9 @@ class _Scanner:
         if match.start() < self.done:
             return
         if self.open is None:
-            before = self.text[max(self.cut, self.text.rfind("\n", 0, match.start()) + 1) : match.start()]
+            before = self.text[
+                max(self.cut, self.text.rfind("\n", 0, match.start()) + 1) : match.start()
+            ]
             if "`" not in before and (is_known(tag_of(rest)) if rest else before.endswith(":")):
                 self._open_block(match, "")
         elif len(match["run"]) < len(self.open.run) or self.open.run[0] != "`":
@@ -229,8 +252,7 @@ class _Scanner:
 
     def _next_block(self, match: re.Match[str], prefix: str) -> None:
         """The block was never closed, and the next one begins here."""
-        assert self.open is not None
-        if self.open.tags_inside:
+        if self.open is not None and self.open.tags_inside:
             self._cut_at(self.open.tags_inside[-1])
         else:
             self._close_block(match.start(), match.start(), closed=False)
@@ -238,14 +260,17 @@ class _Scanner:
 
     def _close_block(self, body_end: int, end: int, *, closed: bool = True) -> None:
         opened = self.open
-        assert opened is not None
+        if opened is None:
+            return
         if not closed and opened.glued_end is not None:
             body_end, end = opened.glued_end
             closed = True
         body = self.text[opened.body : body_end]
         self.open = None
         self.blocks.append(
-            Block(opened.info, opened.tag, _dedented(body, opened.prefix), closed, opened.start, end)
+            Block(
+                opened.info, opened.tag, _dedented(body, opened.prefix), closed, opened.start, end
+            )
         )
 
     def _at_end(self) -> None:
@@ -261,22 +286,32 @@ def _is_quoted(text: str, match: re.Match[str]) -> bool:
     """In quotation marks or backticks, or grown together with a word (`vector<thought>`)."""
     before = text[match.start() - 1 : match.start()]
     after = text[match.end() : match.end() + 1]
-    return (before != "" and (before in _QUOTES or before == "\\")) or (
-        after != "" and after in _QUOTES and not text.startswith("```", match.end())
-    ) or (not _is_closer(match) and (before.isalnum() or before == "_"))
+    return (
+        (before != "" and (before in _QUOTES or before == "\\"))
+        or (after != "" and after in _QUOTES and not text.startswith("```", match.end()))
+        or (not _is_closer(match) and (before.isalnum() or before == "_"))
+    )
 
 
 def _stands_alone(text: str, match: re.Match[str]) -> bool:
     """The tag has its line for itself. Looks back no further than a blank line end would be."""
     line_start = text.rfind("\n", max(0, match.start() - 80), match.start()) + 1
-    if line_start == 0 and match.start() > 80:  # noqa: PLR2004 - as far as was looked
+    if line_start == 0 and match.start() > 80:
         return False
-    return not text[line_start : match.start()].strip() and text[match.end() : match.end() + 1] in ("", "\n")
+    return not text[line_start : match.start()].strip() and text[match.end() : match.end() + 1] in (
+        "",
+        "\n",
+    )
 
 
 def _is_prose(rest: str) -> bool:
-    """A closer with a remark behind it: a blank, then several words, the first of which is no tag."""
-    return rest[:1] in " \t" and len(rest.split(maxsplit=2)) > 1 and "=" not in rest and not is_known(tag_of(rest))
+    """A closer with a remark behind it: a blank, then words, the first of which is no tag."""
+    return (
+        rest[:1] in " \t"
+        and len(rest.split(maxsplit=2)) > 1
+        and "=" not in rest
+        and not is_known(tag_of(rest))
+    )
 
 
 def _width(prefix: str) -> int:

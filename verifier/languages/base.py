@@ -17,7 +17,9 @@ class Recipe:
         aliases: Fence tags and data-set names that mean this language, lower case, without `name`.
         source_name: File name of the source.
         run_harness: PYTHON forks the warm interpreter; EXEC spawns `run_argv`.
-        compile_argv: Compiler command in the compile jail's home; empty when there is nothing to compile.
+        compile_argv: Compiler command in the compile jail's home; empty when there is nothing to
+        compile.
+        needs: Programs that must be there besides the first words of the commands.
         outputs: Files that make the artifact (glob patterns).
         run_argv: Command of a run; the artifact's files are in `/program`.
         version_argv: Prints the toolchain's version.
@@ -33,6 +35,7 @@ class Recipe:
     run_argv: tuple[str, ...]
     version_argv: tuple[str, ...]
     compile_argv: tuple[str, ...] = ()
+    needs: tuple[str, ...] = ()
     outputs: tuple[str, ...] = ()
     env: tuple[tuple[str, str], ...] = ()
     compile_limits: Limits = dataclasses.field(

@@ -7,7 +7,22 @@ from verifier.types import Harness
 
 C = Recipe(
     name="c",
-    aliases=("h", "ansic", "gcc", "clang", "c89", "c90", "c99", "c11", "c17", "c18", "c23", "gnu99", "gnu11", "gnu17"),
+    aliases=(
+        "h",
+        "ansic",
+        "gcc",
+        "clang",
+        "c89",
+        "c90",
+        "c99",
+        "c11",
+        "c17",
+        "c18",
+        "c23",
+        "gnu99",
+        "gnu11",
+        "gnu17",
+    ),
     source_name="main.c",
     run_harness=Harness.EXEC,
     compile_argv=(

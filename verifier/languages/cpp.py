@@ -17,7 +17,11 @@ CPP = Recipe(
         "g++",
         "clang++",
         "cplusplus",
-        *(f"{stem}{year}" for stem in ("c++", "cpp", "gnu++", "g++") for year in ("11", "14", "17", "20", "23", "2a")),
+        *(
+            f"{stem}{year}"
+            for stem in ("c++", "cpp", "gnu++", "g++")
+            for year in ("11", "14", "17", "20", "23", "2a")
+        ),
     ),
     source_name="main.cpp",
     run_harness=Harness.EXEC,

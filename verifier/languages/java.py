@@ -1,8 +1,9 @@
 """Java: the file is named after its public class, and the compile step makes one runnable jar.
 
-A run's command is fixed, but which class has `main` is known only after compiling. So the compile step is a
-small Python program that calls javac, reads the class files for a `public static void main(String[])`, and
-writes that class into the jar's manifest. It writes the jar itself: the `jar` tool is another JVM start.
+A run's command is fixed, but which class has `main` is known only after compiling. So the compile
+step is a small Python program that calls javac, reads the class files for a `public static void
+main(String[])`, and writes that class into the jar's manifest. It writes the jar itself: the `jar`
+tool is another JVM start.
 """
 
 from __future__ import annotations
@@ -16,10 +17,11 @@ _BUILD = r'''
 import glob, os, struct, subprocess, sys, zipfile
 
 def main_of(data):
-    """(class name, it is public, it has a public static void main) of a class file (JVM specification, chapter 4)."""
+    """(name, is public, has a main) of a class file (JVM specification, chapter 4)."""
     count = struct.unpack_from(">H", data, 8)[0]
     pos, index, text, classes = 10, 1, {}, {}
-    sizes = {3: 4, 4: 4, 5: 8, 6: 8, 7: 2, 8: 2, 9: 4, 10: 4, 11: 4, 12: 4, 15: 3, 16: 2, 17: 4, 18: 4, 19: 2, 20: 2}
+    sizes = dict.fromkeys((3, 4, 9, 10, 11, 12, 17, 18), 4) | dict.fromkeys((7, 8, 16, 19, 20), 2)
+    sizes |= {5: 8, 6: 8, 15: 3}
     while index < count:
         tag = data[pos]
         if tag == 1:
@@ -49,8 +51,10 @@ def main_of(data):
 
 sources = sorted(glob.glob("*.java"))
 os.mkdir("classes")
-code = subprocess.call(["javac", "-J-XX:+UseSerialGC", "-J-XX:TieredStopAtLevel=1", "-J-XX:-UsePerfData",
-                        "-encoding", "UTF-8", "-nowarn", "-Xmaxerrs", "10", "-d", "classes", *sources])
+flags = ["-J-XX:+UseSerialGC", "-J-XX:TieredStopAtLevel=1", "-J-XX:-UsePerfData", "-Xmaxerrs", "10"]
+code = subprocess.call(
+    ["javac", *flags, "-encoding", "UTF-8", "-nowarn", "-d", "classes", *sources]
+)
 if code:
     sys.exit(code)
 mains, paths = [], []
@@ -74,10 +78,11 @@ with zipfile.ZipFile("main.jar", "w") as jar:
         jar.write(path, os.path.relpath(path, "classes"))
 '''
 
-# Comments, strings and character literals: none of them can declare a class. Possessive in effect: each
-# alternative is decided by its first characters, so matching is linear.
+# Comments, strings and character literals: none of them can declare a class. Possessive in effect:
+# each alternative is decided by its first characters, so matching is linear.
 _NOT_CODE = re.compile(
-    rb'/\*(?:[^*]|\*(?!/))*(?:\*/)?|//[^\n]*|"""(?:[^"\\]|\\.|"(?!""))*(?:""")?|"(?:[^"\\\n]|\\.)*"?|' + rb"'(?:[^'\\\n]|\\.)*'?",
+    rb'/\*(?:[^*]|\*(?!/))*(?:\*/)?|//[^\n]*|"""(?:[^"\\]|\\.|"(?!""))*(?:""")?|"(?:[^"\\\n]|\\.)*"?|'
+    rb"'(?:[^'\\\n]|\\.)*'?",
     re.DOTALL,
 )
 _PUBLIC_TYPE = re.compile(
@@ -106,7 +111,19 @@ class _JavaRecipe(Recipe):
 
 JAVA = _JavaRecipe(
     name="java",
-    aliases=("java8", "java11", "java17", "java21", "java22", "java23", "java24", "java25", "openjdk", "jdk", "javac"),
+    aliases=(
+        "java8",
+        "java11",
+        "java17",
+        "java21",
+        "java22",
+        "java23",
+        "java24",
+        "java25",
+        "openjdk",
+        "jdk",
+        "javac",
+    ),
     source_name="Main.java",
     run_harness=Harness.EXEC,
     compile_argv=("/usr/bin/python3", "-I", "-c", _BUILD),
@@ -122,6 +139,7 @@ JAVA = _JavaRecipe(
         "-jar",
         "/program/main.jar",
     ),
+    needs=("javac",),
     version_argv=("java", "-version"),
     compile_limits=Limits(
         cpu_time_s=30.0,

@@ -23,8 +23,8 @@ PYTHON = Recipe(
     ),
     source_name="main.py",
     run_harness=Harness.PYTHON,
-    # Neither -I nor -E: both would drop the slot's fixed environment (PYTHONHASHSEED). Contest programs print
-    # integers of any length, which CPython refuses from 4,300 digits on.
+    # Neither -I nor -E: both would drop the slot's fixed environment (PYTHONHASHSEED). Contest
+    # programs print integers of any length, which CPython refuses from 4,300 digits on.
     run_argv=("/usr/bin/python3", "-s", "-X", "int_max_str_digits=0", "/program/main.py"),
     version_argv=("/usr/bin/python3", "--version"),
 )

@@ -15,7 +15,9 @@ from verifier.languages.python import PYTHON
 RECIPES: dict[str, Recipe] = {recipe.name: recipe for recipe in (PYTHON, CPP, C, JAVA, JAVASCRIPT)}
 
 _BY_NAME: dict[str, str] = {
-    spelling: recipe.name for recipe in RECIPES.values() for spelling in (recipe.name, *recipe.aliases)
+    spelling: recipe.name
+    for recipe in RECIPES.values()
+    for spelling in (recipe.name, *recipe.aliases)
 }
 
 

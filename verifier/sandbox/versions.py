@@ -14,9 +14,9 @@ from verifier.types import Harness
 _SCRIPT = b"""
 import json, shutil, subprocess, sys
 found = {}
-for name, (version, compiler) in json.load(sys.stdin).items():
+for name, (version, needs) in json.load(sys.stdin).items():
     program = shutil.which(version[0])
-    if program is None or (compiler and shutil.which(compiler) is None):
+    if program is None or not all(map(shutil.which, needs)):
         continue
     try:
         done = subprocess.run([program, *version[1:]], stdin=subprocess.DEVNULL, capture_output=True, timeout=20)
@@ -32,7 +32,7 @@ _LIMITS = dataclasses.replace(PROBE_LIMITS, cpu_time_s=30.0, wall_time_s=60.0, m
 async def probe_versions(slot: Slot, recipes: Mapping[str, Recipe]) -> dict[str, str]:
     """Canonical language -> first line of what its version command prints."""
     wanted = {
-        name: (recipe.version_argv, recipe.compile_argv[0] if recipe.compile_argv else "")
+        name: (recipe.version_argv, [*recipe.compile_argv[:1], *recipe.needs])
         for name, recipe in recipes.items()
     }
     compiled = await slot.compile(CompileJob(Harness.PYTHON, {"main.py": _SCRIPT}, (), (), _LIMITS))

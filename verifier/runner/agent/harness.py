@@ -57,11 +57,11 @@ def run(kind, fn_name):
     sys.modules["__main__"] = main
     sys.path[0] = "/program"
     if kind == "python":
-        return finish(guard(exec, code, main.__dict__), code)
+        return finish(guard(exec, code, main.__dict__) or 0, code)
     emit, loads, dumps = channel(), json.loads, plain_json
     exec(CALL_NAMESPACE, main.__dict__)
     status = guard(exec, code, main.__dict__)
-    if status:
+    if status is not None:  # it left before anything was called, and with whatever code: no record
         return finish(status, code)
     if kind == "python_call":
         record = call(main.__dict__, fn_name, loads(test), dumps)
@@ -90,7 +90,7 @@ def byte_compile():
 
 
 def guard(action, *arguments):
-    """Run something of the program's; the exit code it asks for, as the interpreter would give it."""
+    """Run something of the program's. None when it came to its end, else the exit code it asks for."""
     try:
         action(*arguments)
     except SystemExit as e:
@@ -104,7 +104,7 @@ def guard(action, *arguments):
         trace = e.__traceback__
         sys.excepthook(type(e), e, trace.tb_next if trace is not None else None)
         return 130 if isinstance(e, KeyboardInterrupt) else 1
-    return 0
+    return None
 
 
 def finish(status, code):

@@ -77,9 +77,10 @@ class Runner:
         python = header["harness"] if header["harness"] != "exec" else ""
         if header["program"] != self.program_key or header["program"] is None:
             self.load(artifact, header["program"])
-        argv = list(header["argv"])
-        if python and header["spawn"]:
-            argv = [*PYTHON, HARNESS, python, header["fn_name"] or "-"]
+        if not python:
+            argv = resolved(header["argv"])
+        else:
+            argv = [*PYTHON, HARNESS, python, header["fn_name"] or "-"] if header["spawn"] else []
         with_value = python in ("python_call", "python_assert")
         self.set_program(header, python, argv, with_value, with_value, build=0)
         null = os.open("/dev/null", os.O_RDONLY | os.O_CLOEXEC) if with_value else -1
@@ -244,9 +245,7 @@ class Runner:
                 for name, data in zip(header["names"], files):
                     with open(os.path.join("/build", safe_name(name)), "wb") as f:
                         f.write(data)
-            argv = [] if python and not header["spawn"] else list(header["argv"])
-            if argv and "/" not in argv[0]:
-                argv[0] = shutil.which(argv[0], path=ENVIRONMENT[0][1]) or argv[0]
+            argv = [] if python else resolved(header["argv"])
             if argv and not self.executable(argv[0]):
                 raise_missing(self.channel, argv[0])
                 return
@@ -265,6 +264,14 @@ class Runner:
         finally:
             os.close(stdin)
             empty("/build")
+
+
+def resolved(argv):
+    """A command whose program is found on the slot's own PATH."""
+    argv = list(argv)
+    if argv and "/" not in argv[0]:
+        argv[0] = shutil.which(argv[0], path=ENVIRONMENT[0][1]) or argv[0]
+    return argv
 
 
 def raise_missing(channel, name):

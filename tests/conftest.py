@@ -1,0 +1,57 @@
+"""What tests of several layers share: real backends, and when their absence is a skip."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import os
+
+import pytest
+
+from verifier.engine import make_sandbox
+from verifier.errors import BackendError, GuaranteeError
+
+IMAGE = os.environ.get("VERIFIER_TEST_IMAGE", "verifier-sandbox:latest")
+ACCEPTABLE = ("memory_limit", "cpu_accounting", "process_limit")
+
+
+@functools.lru_cache
+def why_not(backend: str) -> str:
+    """"" when the backend serves here, else the reason."""
+
+    async def probe():
+        sandbox = make_sandbox(backend, image=IMAGE, accept=ACCEPTABLE)
+        try:
+            await sandbox.start()
+        finally:
+            await sandbox.close()
+
+    try:
+        asyncio.run(probe())
+    except (BackendError, GuaranteeError) as e:
+        return str(e)
+    return ""
+
+
+def require_backend(backend: str) -> None:
+    """Skip where a backend cannot serve, or fail where the caller said it has to."""
+    reason = why_not(backend)
+    if not reason:
+        return
+    must = "VERIFIER_REQUIRE_DOCKER" if backend == "docker" else "VERIFIER_REQUIRE_NAMESPACES"
+    if os.environ.get(must) == "1":
+        pytest.fail(f"{backend}: {reason}")
+    pytest.skip(f"{backend}: {reason}")
+
+
+@pytest.fixture(params=[pytest.param("namespaces", marks=pytest.mark.namespaces), pytest.param("docker", marks=pytest.mark.docker)])
+def backend(request):
+    """Each real backend in turn."""
+    require_backend(request.param)
+    return request.param
+
+
+@pytest.fixture
+def sandbox_of(backend):
+    """Makes a sandbox of the backend; every one is closed afterwards by its user."""
+    return functools.partial(make_sandbox, backend, image=IMAGE, accept=ACCEPTABLE)

@@ -1,0 +1,138 @@
+r"""A verifier of model-written code: a response and a ground truth in, a score to trust out.
+
+    import verifier
+
+    truth = {"inputs": ["1 2\n"], "outputs": ["3\n"]}
+    with verifier.Client("127.0.0.1:50051") as client:
+        result = client.score(response, truth)
+    print(result.score, result.status)
+
+Every public name is loaded when it is first used (PEP 562): importing this package loads no grpc,
+docker, torch or ray. `docs/architecture.md` shows the layers behind the names.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+from verifier._version import __version__
+
+if TYPE_CHECKING:
+    from verifier.client import AsyncClient, Client
+    from verifier.engine import Engine, make_sandbox
+    from verifier.errors import (
+        BackendError,
+        ConfigError,
+        DeadlineError,
+        GatewayUnavailableError,
+        GuaranteeError,
+        InfraError,
+        LimitError,
+        OverloadedError,
+        RequestError,
+        SlotError,
+        SuiteError,
+        UnimplementedError,
+        UnknownSuiteError,
+        VerifierError,
+    )
+    from verifier.extraction import extract
+    from verifier.testcases import load_suite
+    from verifier.types import (
+        Case,
+        CaseResult,
+        Comparator,
+        CompileFacts,
+        Extraction,
+        Harness,
+        Killer,
+        LimitOverrides,
+        Limits,
+        Outcome,
+        Program,
+        Result,
+        RunFacts,
+        RunOutcome,
+        RunTask,
+        ScorePolicy,
+        ScoreTask,
+        Status,
+        Suite,
+        SuiteKind,
+        Timing,
+        Trust,
+    )
+
+__all__ = [
+    "AsyncClient",
+    "BackendError",
+    "Case",
+    "CaseResult",
+    "Client",
+    "Comparator",
+    "CompileFacts",
+    "ConfigError",
+    "DeadlineError",
+    "Engine",
+    "Extraction",
+    "GatewayUnavailableError",
+    "GuaranteeError",
+    "Harness",
+    "InfraError",
+    "Killer",
+    "LimitError",
+    "LimitOverrides",
+    "Limits",
+    "Outcome",
+    "OverloadedError",
+    "Program",
+    "RequestError",
+    "Result",
+    "RunFacts",
+    "RunOutcome",
+    "RunTask",
+    "ScorePolicy",
+    "ScoreTask",
+    "SlotError",
+    "Status",
+    "Suite",
+    "SuiteError",
+    "SuiteKind",
+    "Timing",
+    "Trust",
+    "UnimplementedError",
+    "UnknownSuiteError",
+    "VerifierError",
+    "__version__",
+    "extract",
+    "load_suite",
+    "make_sandbox",
+]
+
+# Where each name that is not in types or errors lives.
+_HOMES = {
+    "AsyncClient": "verifier.client",
+    "Client": "verifier.client",
+    "Engine": "verifier.engine",
+    "extract": "verifier.extraction",
+    "load_suite": "verifier.testcases",
+    "make_sandbox": "verifier.engine",
+}
+
+
+def __getattr__(name: str) -> object:
+    """Load a public name on its first use."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name in _HOMES:
+        home = _HOMES[name]
+    else:
+        home = "verifier.errors" if name.endswith("Error") else "verifier.types"
+    value: object = getattr(importlib.import_module(home), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(set(globals()) | set(__all__))

@@ -1,0 +1,99 @@
+"""JSON of data that nobody vouched for: any depth, integers of any size, one kind of error.
+
+`json.loads` refuses integers over 4,300 digits (they cost quadratic time to convert) and answers
+deep nesting with a RecursionError. Here such an integer becomes a `BigInt`, which keeps its digits:
+JSON allows one spelling per integer, so equal digits mean equal numbers.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+# Below the interpreter's own limit of 4,300 digits.
+_MAX_INT_DIGITS = 4000
+_MAX_DEPTH = 400
+
+
+@dataclass(frozen=True, slots=True)
+class BigInt:
+    """An integer of more than 4,000 digits, as written."""
+
+    digits: str
+
+    def __str__(self) -> str:
+        """The digits."""
+        return self.digits
+
+
+def _parse_int(digits: str) -> int | BigInt:
+    return int(digits) if len(digits) <= _MAX_INT_DIGITS else BigInt(digits)
+
+
+def loads(text: str | bytes) -> object:
+    """Decode one JSON value.
+
+    Raises:
+        ValueError: It is not JSON, not UTF-8, or nested too deeply.
+    """
+    try:
+        if isinstance(text, bytes):
+            text = text.decode()
+        value: object = json.loads(text, parse_int=_parse_int)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+    return value
+
+
+def _big_int(value: object) -> object:
+    raise TypeError(f"{type(value).__name__} is not JSON")
+
+
+def dumps(value: object) -> str:
+    """Encode to compact JSON. Integers of any size keep their digits; tuples become lists.
+
+    Raises:
+        ValueError: A part of it is not JSON-like, or it is nested too deeply.
+    """
+    try:
+        return json.dumps(value, separators=(",", ":"), ensure_ascii=True, default=_big_int)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+    except (TypeError, ValueError):
+        # Rare: a BigInt or a huge int inside. The slow writer says what is wrong otherwise.
+        parts: list[str] = []
+        _write(value, parts, 0)
+        return "".join(parts)
+
+
+def _write(value: object, parts: list[str], depth: int) -> None:
+    if depth > _MAX_DEPTH:
+        raise ValueError("nested too deeply")
+    if isinstance(value, BigInt):
+        parts.append(value.digits)
+    elif isinstance(value, dict):
+        for n, (key, item) in enumerate(value.items()):
+            parts.append(
+                ("," if n else "{") + json.dumps(key if isinstance(key, str) else str(key)) + ":"
+            )
+            _write(item, parts, depth + 1)
+        parts.append("}" if value else "{}")
+    elif isinstance(value, (list, tuple)):
+        for n, item in enumerate(value):
+            parts.append("," if n else "[")
+            _write(item, parts, depth + 1)
+        parts.append("]" if value else "[]")
+    elif isinstance(value, int) and not isinstance(value, bool) and value.bit_length() > 13000:
+        parts.append(_digits(value))
+    else:
+        try:
+            parts.append(json.dumps(value, ensure_ascii=True))
+        except TypeError:
+            raise ValueError(f"{type(value).__name__} is not JSON") from None
+
+
+def _digits(value: int) -> str:
+    """Decimal digits of an int without the interpreter's limit on their number."""
+    from decimal import Decimal
+
+    return str(Decimal(value))

@@ -1,0 +1,89 @@
+"""The commands, put together. Only typer and rich are imported here: `--help` must be quick."""
+
+from __future__ import annotations
+
+import typer
+
+from verifier._version import __version__
+from verifier.cli.config import config
+from verifier.cli.doctor import doctor
+from verifier.cli.extract import extract
+from verifier.cli.run import run
+from verifier.cli.score import score
+from verifier.cli.serve import serve
+
+_EPILOG = """
+**Exit codes**: 0 done; 1 done, but some rows (or the program) did not pass through; 2 wrong usage;
+3 the sandbox or the gateway is not available, or a guarantee is missing; 130 interrupted.
+"""
+
+app = typer.Typer(
+    name="verifier",
+    help="Scores model-written code: runs it in a sandbox, judges what it printed, says how much "
+    "of the test suite it passed.",
+    epilog=_EPILOG,
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+    context_settings={"help_option_names": ["-h", "--help"]},
+    pretty_exceptions_show_locals=False,
+)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"verifier {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _main(
+    version: bool = typer.Option(
+        False, "--version", callback=_print_version, is_eager=True, help="Print the version."
+    ),
+) -> None:
+    del version  # its callback has printed it
+
+
+def _epilog(*lines: str) -> str:
+    """Examples below the options, one a line."""
+    return "**Examples**\n\n" + "\n\n".join(f"`{line}`" for line in lines)
+
+
+app.command(
+    epilog=_epilog(
+        "verifier serve",
+        "verifier serve --grpc 127.0.0.1:50051 --http 127.0.0.1:8080 --slots 8",
+        "verifier serve --backend docker",
+        "verifier serve --accept memory_limit",
+    )
+)(serve)
+app.command(
+    epilog=_epilog(
+        "verifier score rows.jsonl -o results.jsonl",
+        "verifier score rows.jsonl -o results.jsonl --backend docker --slots 4",
+        "verifier score rows.jsonl -o results.jsonl --server 127.0.0.1:50051",
+        "verifier score rows.jsonl -o - | jq .status",
+    )
+)(score)
+app.command(
+    epilog=_epilog(
+        "verifier run solution.py --stdin input.txt",
+        "echo 1 2 | verifier run solution.cpp --stdin -",
+        "verifier run a.txt --language python --cpu-time 2 --memory-mb 256 --json",
+    )
+)(run)
+app.command(
+    epilog=_epilog(
+        "verifier extract response.md",
+        "verifier extract response.md > solution.py",
+        "verifier extract - --json < response.md",
+    )
+)(extract)
+app.command(
+    epilog=_epilog(
+        "verifier doctor",
+        "verifier doctor --backend docker",
+        "verifier doctor --json",
+    )
+)(doctor)
+app.add_typer(config, name="config")

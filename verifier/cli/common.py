@@ -1,0 +1,177 @@
+"""What the commands share: options, exit codes, and how an error becomes a message and a code.
+
+The rule for errors: one red line that says what is wrong, then the next command to type.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+import sys
+from collections.abc import Callable, Coroutine
+from enum import Enum, IntEnum
+from typing import Annotated, Any, NoReturn
+
+import typer
+from rich.console import Console
+
+from verifier.errors import (
+    BackendError,
+    ConfigError,
+    GatewayUnavailableError,
+    GuaranteeError,
+    RequestError,
+    SuiteError,
+    VerifierError,
+)
+
+
+class ExitCode(IntEnum):
+    """Exit codes of every command (docs/cli.md)."""
+
+    OK = 0
+    INCOMPLETE = 1
+    USAGE = 2
+    UNAVAILABLE = 3
+    INTERRUPTED = 130
+
+
+class Backend(str, Enum):
+    """Backends that can be asked for."""
+
+    NAMESPACES = "namespaces"
+    DOCKER = "docker"
+    PROCESS = "process"
+    FAKE = "fake"
+
+
+BackendOption = Annotated[
+    Backend | None,
+    typer.Option(
+        "--backend",
+        help="Where programs run: namespaces (embedded, the default), docker, or process "
+        "(limits only, unsafe).",
+        show_default=False,
+    ),
+]
+SlotsOption = Annotated[
+    int | None,
+    typer.Option(
+        "--slots",
+        min=1,
+        help="Programs that run at once. Default: one for each CPU.",
+        show_default=False,
+    ),
+]
+AcceptOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--accept",
+        metavar="NAME",
+        help="Accept that this guarantee is missing on this host; repeat it, or separate names "
+        "by commas. `verifier doctor` lists them.",
+        show_default=False,
+    ),
+]
+UnsafeOption = Annotated[
+    bool,
+    typer.Option(
+        "--allow-unsafe",
+        help="Allow the process backend: programs run as you, with limits and nothing else.",
+    ),
+]
+ImageOption = Annotated[
+    str | None,
+    typer.Option(
+        "--image",
+        metavar="TAG",
+        help="The docker backend's image. Default: verifier-sandbox:latest.",
+        show_default=False,
+    ),
+]
+ServerOption = Annotated[
+    str | None,
+    typer.Option(
+        "--server",
+        metavar="HOST:PORT",
+        help="Use this gateway rather than a sandbox of our own.",
+        show_default=False,
+    ),
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")]
+
+
+def accepted(names: list[str] | None) -> frozenset[str]:
+    """The names given to --accept, repeated or separated by commas."""
+    parts = (part.strip() for name in names or () for part in name.split(","))
+    return frozenset(part for part in parts if part)
+
+
+def console() -> Console:
+    """Standard output. Made on demand: tests and pipes replace the stream."""
+    return Console(highlight=False, soft_wrap=not sys.stdout.isatty())
+
+
+def messages() -> Console:
+    """Standard error, for everything that is not the answer."""
+    return Console(stderr=True, highlight=False, soft_wrap=not sys.stderr.isatty())
+
+
+def show_error(problem: str, *next_steps: str) -> None:
+    """One line that says what is wrong, then what to type."""
+    err = messages()
+    err.print("error:", style="bold red", end=" ")
+    err.print(problem, markup=False)
+    for step in next_steps:
+        err.print(f"  {step}", markup=False, style="cyan")
+
+
+def fail(code: ExitCode, problem: str, *next_steps: str) -> NoReturn:
+    """Say what is wrong and leave."""
+    show_error(problem, *next_steps)
+    raise typer.Exit(code)
+
+
+def explain(error: VerifierError) -> ExitCode:
+    """Print an error with the next command to type; its exit code."""
+    if isinstance(error, GuaranteeError):
+        steps = ["verifier doctor    (says what is missing here, and what to do about it)"]
+        if error.missing and "--accept" not in str(error):
+            steps.append(f"or go on without: --accept {','.join(error.missing)}")
+        show_error(str(error), *steps)
+        return ExitCode.UNAVAILABLE
+    if isinstance(error, GatewayUnavailableError):
+        show_error(str(error), "start one: verifier serve --grpc HOST:PORT")
+        return ExitCode.UNAVAILABLE
+    if isinstance(error, BackendError):
+        show_error(str(error), "verifier doctor    (says what this host lacks)")
+        return ExitCode.UNAVAILABLE
+    show_error(str(error))
+    if isinstance(error, (ConfigError, RequestError, SuiteError)):
+        return ExitCode.USAGE
+    return ExitCode.UNAVAILABLE
+
+
+def execute(work: Callable[[], Coroutine[Any, Any, ExitCode]]) -> NoReturn:
+    """Run a command's coroutine to its exit code.
+
+    Ctrl-C and SIGTERM cancel it, so that every `finally` frees its sandbox before the process ends.
+    """
+    try:
+        code = asyncio.run(_cancelled_by_sigterm(work))
+    except (KeyboardInterrupt, asyncio.CancelledError):
+        show_error("interrupted")
+        code = ExitCode.INTERRUPTED
+    except VerifierError as error:
+        code = explain(error)
+    raise typer.Exit(code)
+
+
+async def _cancelled_by_sigterm(work: Callable[[], Coroutine[Any, Any, ExitCode]]) -> ExitCode:
+    task = asyncio.current_task()
+    if task is not None:
+        # Not the main thread (a test's runner, an embedding program): signals are not ours.
+        with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):
+            asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+    return await work()

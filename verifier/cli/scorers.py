@@ -1,0 +1,212 @@
+"""Who scores a row: an engine of our own, or a gateway. Both answer the same `Result` for it.
+
+A row that cannot be scored is a result too: broken data (also a limit over the ceiling, or a
+language nobody knows) is INVALID_SUITE, everything else is INFRA_ERROR. Neither stops the rest.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Protocol
+
+from verifier.data import Row
+from verifier.errors import InfraError, RequestError, SuiteError, UnimplementedError, VerifierError
+from verifier.types import Outcome, Result, ScoreTask
+
+if TYPE_CHECKING:
+    from verifier.client import AsyncClient, ServerInfo
+    from verifier.engine import Engine
+
+_CLIENT_ID = "verifier-cli"
+_PROBE_S = 10.0
+# A busy gateway refuses at once when its queue is full: ten tries wait about half a minute.
+_ROW_ATTEMPTS = 10
+
+
+class RowScorer(Protocol):
+    """Scores rows, many at once."""
+
+    @property
+    def slots(self) -> int:
+        """Programs that run at once."""
+        ...
+
+    async def score(self, row: Row) -> Result:
+        """Score one row. Raises nothing for a row's own faults, nor for the machinery's."""
+        ...
+
+    async def close(self) -> None:
+        """Stop what runs and free everything."""
+        ...
+
+
+class EngineScorer:
+    """Scores with a sandbox of this process."""
+
+    def __init__(self, engine: Engine) -> None:
+        """Take a started engine."""
+        self._engine = engine
+
+    @property
+    def slots(self) -> int:
+        """Slots of the engine."""
+        return self._engine.info().slots
+
+    async def score(self, row: Row) -> Result:
+        """Read the row's ground truth and hand both to the engine."""
+        from verifier.testcases import load_suite
+
+        try:
+            task = ScoreTask(
+                response=row.response,
+                suite=load_suite(row.ground_truth),
+                language=row.language,
+                limits=row.limits,
+                request_id=str(row.line),
+                client_id=_CLIENT_ID,
+            )
+            return await self._engine.score(task)
+        except VerifierError as error:
+            return unscored(error)
+
+    async def close(self) -> None:
+        """Close the engine."""
+        await self._engine.close()
+
+
+class GatewayScorer:
+    """Scores with a gateway, one call a row."""
+
+    def __init__(self, client: AsyncClient, info: ServerInfo) -> None:
+        """Take a client, and what the gateway said of itself."""
+        self._client = client
+        self._info = info
+
+    @property
+    def slots(self) -> int:
+        """Slots of the gateway."""
+        return self._info.slots
+
+    async def score(self, row: Row) -> Result:
+        """Send the row as it is: the gateway reads the ground truth."""
+        try:
+            truth = _json_bytes(row.ground_truth)
+            if len(truth) + len(row.response) > self._info.max_message_bytes // 2:
+                digest = await self._client.put_suite(truth, data_source=row.data_source)
+                return await self._score(row, suite_digest=digest)
+            return await self._score(row, ground_truth=truth)
+        except VerifierError as error:
+            return unscored(error)
+
+    async def _score(
+        self, row: Row, *, ground_truth: bytes | None = None, suite_digest: str | None = None
+    ) -> Result:
+        return await self._client.score(
+            row.response,
+            ground_truth,
+            suite_digest=suite_digest,
+            language=row.language,
+            limits=row.limits,
+            data_source=row.data_source.encode("utf-8", "backslashreplace").decode(),
+            request_id=str(row.line),
+        )
+
+    async def close(self) -> None:
+        """Close the channel."""
+        await self._client.close()
+
+
+def _json_bytes(ground_truth: object) -> bytes:
+    """A ground truth as it is sent: text as it is, anything else as JSON.
+
+    Raises:
+        SuiteError: It cannot be written.
+    """
+    if isinstance(ground_truth, str):
+        return ground_truth.encode("utf-8", "surrogatepass")
+    try:
+        return json.dumps(ground_truth).encode()
+    except RecursionError:
+        raise SuiteError("ground_truth", "nested too deeply") from None
+
+
+def unscored(error: VerifierError) -> Result:
+    """An error about one row as that row's result."""
+    if isinstance(error, (SuiteError, RequestError)):
+        return Result(Outcome.INVALID_SUITE, error=str(error))
+    problem = str(error)
+    if isinstance(error, UnimplementedError):
+        problem = f"not implemented: {error}"
+    elif not isinstance(error, InfraError):
+        problem = f"{type(error).__name__}: {error}"
+    return Result(Outcome.INFRA_ERROR, error=problem)
+
+
+async def open_engine(
+    backend: str | None = None,
+    *,
+    slots: int | None = None,
+    accept: frozenset[str] = frozenset(),
+    allow_unsafe: bool = False,
+    image: str | None = None,
+) -> Engine:
+    """A started engine with a sandbox of its own.
+
+    What is not given here is taken from the settings file and the environment, as `serve` does.
+
+    Raises:
+        ConfigError: A setting is wrong.
+        GuaranteeError: The host lacks a guarantee that was not accepted by name.
+        BackendError: The backend cannot serve.
+    """
+    from verifier.config import load_settings
+    from verifier.engine import Engine, make_sandbox
+
+    flags = {
+        "backend": backend,
+        "slots": slots,
+        "accept": ",".join(sorted(accept)) or None,
+        "allow_unsafe": allow_unsafe or None,
+        "image": image,
+    }
+    settings = load_settings(flags=flags).settings
+    sandbox = make_sandbox(
+        settings.backend,
+        accept=settings.accept,
+        allow_unsafe=settings.allow_unsafe,
+        image=settings.image,
+    )
+    engine = Engine(
+        sandbox,
+        slots=settings.slots,
+        default_limits=settings.default_limits.to_limits(),
+        max_limits=settings.max_limits.to_limits(),
+        max_queue=settings.max_queue,
+        accept=frozenset(settings.accept),
+    )
+    try:
+        await engine.start()
+    except BaseException:
+        await engine.close()
+        raise
+    return engine
+
+
+async def open_gateway(server: str) -> GatewayScorer:
+    """A scorer over a gateway that answers.
+
+    Raises:
+        GatewayUnavailableError: Nobody answers there.
+    """
+    from verifier.client import AsyncClient, RetryPolicy
+
+    # A person waits for the first answer, and for the rows a program does: it may be patient.
+    probe = AsyncClient(server, client_id=_CLIENT_ID, timeout_s=_PROBE_S)
+    try:
+        info = await probe.info()
+    finally:
+        await probe.close()
+    retry = RetryPolicy(max_attempts=_ROW_ATTEMPTS)
+    return GatewayScorer(
+        AsyncClient(server, client_id=_CLIENT_ID, timeout_s=None, retry=retry), info
+    )

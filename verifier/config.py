@@ -1,0 +1,430 @@
+"""One settings object: defaults, then a TOML file, then the environment, then flags.
+
+`load_settings` answers the settings together with where each value came from, so that
+`verifier config show` can print it. An unknown key is an error that names the nearest known one: a
+typing mistake never runs with a default in silence.
+
+A file looks like this; the environment spells the same keys `VERIFIER_GRPC`,
+`VERIFIER_MAX_LIMITS__CPU_TIME_S`:
+
+    grpc = "127.0.0.1:50051"
+    slots = 8
+
+    [max_limits]
+    cpu_time_s = 60.0
+
+Pydantic stays in this module: everything below takes plain values and `verifier.types.Limits`.
+"""
+
+from __future__ import annotations
+
+import difflib
+import ipaddress
+import math
+import os
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic_settings import (
+    BaseSettings,
+    EnvSettingsSource,
+    NoDecode,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    SettingsError,
+)
+
+from verifier.errors import ConfigError
+from verifier.limits import DEFAULT_LIMITS, MAX_LIMITS
+from verifier.types import Limits
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:  # pragma: no cover - the interpreter decides
+    import tomli as tomllib
+
+__all__ = [
+    "LimitSettings",
+    "Loaded",
+    "SettingRow",
+    "Settings",
+    "is_loopback",
+    "load_settings",
+    "split_address",
+]
+
+_ENV_PREFIX = "VERIFIER_"
+_MIB = 1024 * 1024
+
+# Names with our prefix that are not settings: switches of the test suite, the client's own address,
+# the path of the file, and what Kubernetes injects into every pod beside a service named
+# "verifier".
+_NOT_SETTINGS = re.compile(r"VERIFIER_(REQUIRE_.*|TEST_.*|SERVER|CONFIG|SERVICE_.*|PORT|PORT_.*)$")
+
+
+class LimitSettings(BaseModel):
+    """What one run of a program may use (see `verifier.types.Limits`)."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    cpu_time_s: float = Field(
+        DEFAULT_LIMITS.cpu_time_s, description="CPU seconds, all processes together."
+    )
+    wall_time_s: float = Field(
+        DEFAULT_LIMITS.wall_time_s,
+        description="Wall-clock seconds; twice the CPU limit and one second when only that is set.",
+    )
+    memory_bytes: int = Field(
+        DEFAULT_LIMITS.memory_bytes, description="Memory of the whole process tree."
+    )
+    output_bytes: int = Field(DEFAULT_LIMITS.output_bytes, description="Bytes per output stream.")
+    processes: int = Field(DEFAULT_LIMITS.processes, description="Processes and threads at once.")
+    file_bytes: int = Field(
+        DEFAULT_LIMITS.file_bytes, description="Size of the run's home, and of any one file."
+    )
+    open_files: int = Field(DEFAULT_LIMITS.open_files, description="Descriptors per process.")
+
+    @field_validator("*")
+    @classmethod
+    def _positive(cls, value: float) -> float:
+        if not (value > 0 and math.isfinite(value)):
+            raise ValueError("must be positive and finite")
+        return value
+
+    def to_limits(self) -> Limits:
+        """The same as a plain value."""
+        return Limits(**self.model_dump())
+
+
+def _limit_settings(limits: Limits) -> LimitSettings:
+    return LimitSettings(**{name: getattr(limits, name) for name in LimitSettings.model_fields})
+
+
+class Settings(BaseSettings):
+    """Everything an operator can set. `load_settings` fills it; `Settings()` is all defaults."""
+
+    model_config = SettingsConfigDict(
+        env_prefix=_ENV_PREFIX,
+        env_nested_delimiter="__",
+        extra="forbid",
+        frozen=True,
+        validate_default=False,
+    )
+
+    backend: Literal["namespaces", "docker", "process", "fake"] = Field(
+        "namespaces", description="Which sandbox runs the programs."
+    )
+    grpc: str = Field(
+        "127.0.0.1:50051",
+        description="HOST:PORT or unix:PATH of the gRPC side; port 0 picks a free one.",
+    )
+    http: str | None = Field(
+        None, description="HOST:PORT of /healthz and /readyz; unset: not served."
+    )
+    insecure_bind: bool = Field(
+        default=False,
+        description="Allow addresses that other machines reach, with neither TLS nor tokens.",
+    )
+    slots: int | None = Field(
+        None, ge=1, description="Programs that run at once; unset: the cores of this machine."
+    )
+    accept: Annotated[tuple[str, ...], NoDecode] = Field(
+        (),
+        description="Guarantees that may be missing on this host, by name (see `verifier doctor`).",
+    )
+    allow_unsafe: bool = Field(
+        default=False, description="Allow the `process` backend, which isolates nothing."
+    )
+    image: str | None = Field(
+        None, description="Image of the docker backend; unset: the one that this version builds."
+    )
+    max_queue: int = Field(
+        1024, ge=1, description="Requests that may wait or run at once; more are refused."
+    )
+    max_queue_bytes: int = Field(
+        512 * _MIB, ge=_MIB, description="Bytes of requests held at once; more are refused."
+    )
+    max_message_bytes: int = Field(64 * _MIB, ge=64 * 1024, description="Size of one gRPC message.")
+    max_cases: int = Field(100_000, ge=1, description="Test cases in one suite.")
+    max_suite_bytes: int = Field(
+        256 * _MIB, ge=1024, description="Size of one suite uploaded with PutSuite."
+    )
+    suite_store_bytes: int = Field(
+        512 * _MIB,
+        ge=_MIB,
+        description="Memory for suites that are kept; the least recently used go first.",
+    )
+    stream_in_flight: int = Field(
+        256, ge=1, description="Requests of one stream that wait or run at once."
+    )
+    grace_s: float = Field(
+        30.0, ge=0, allow_inf_nan=False, description="Seconds that running work gets at SIGTERM."
+    )
+    default_limits: LimitSettings = Field(
+        default_factory=lambda: _limit_settings(DEFAULT_LIMITS),
+        description="Limits of a program where neither the request nor its data says more.",
+    )
+    max_limits: LimitSettings = Field(
+        default_factory=lambda: _limit_settings(MAX_LIMITS),
+        description="Ceilings: a request or a suite that asks for more is refused.",
+    )
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Only what is passed in: `load_settings` layers the sources, and so knows them."""
+        del settings_cls, env_settings, dotenv_settings, file_secret_settings
+        return (init_settings,)
+
+    @field_validator("accept", mode="before")
+    @classmethod
+    def _split(cls, value: object) -> object:
+        if isinstance(value, str):
+            return tuple(part.strip() for part in value.split(",") if part.strip())
+        return value
+
+
+@dataclass(frozen=True, slots=True)
+class SettingRow:
+    """One line of `verifier config show`."""
+
+    name: str
+    value: object
+    source: str
+    description: str
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """Settings and their provenance.
+
+    Attributes:
+        settings: The values.
+        sources: Dotted key -> "default", "file PATH", "env NAME", or "flag --name".
+    """
+
+    settings: Settings
+    sources: Mapping[str, str]
+
+    def rows(self) -> Iterator[SettingRow]:
+        """Every setting with its value, source and description, in their order."""
+        for name, field in _leaves():
+            value: object = self.settings
+            for part in name.split("."):
+                value = getattr(value, part)
+            yield SettingRow(name, value, self.sources[name], field)
+
+
+def _leaves() -> Iterator[tuple[str, str]]:
+    """Dotted key and description of each setting that has a value of its own."""
+    for name, field in Settings.model_fields.items():
+        if field.annotation is LimitSettings:
+            for inner, inner_field in LimitSettings.model_fields.items():
+                yield f"{name}.{inner}", f"{field.description} {inner_field.description}"
+        else:
+            yield name, field.description or ""
+
+
+_KEYS = tuple(name for name, _ in _leaves())
+
+
+def load_settings(
+    file: str | os.PathLike[str] | None = None,
+    flags: Mapping[str, object] | None = None,
+    *,
+    env: Mapping[str, str] | None = None,
+) -> Loaded:
+    """Layer defaults, a file, the environment and flags.
+
+    Args:
+        file: A TOML file; None takes `VERIFIER_CONFIG`, and no file where that is unset.
+        flags: Key (dotted or nested) -> value; a value of None means that the flag was not given.
+        env: Stands in for `os.environ`.
+
+    Raises:
+        ConfigError: A key is unknown, or a value is wrong; says which, where from, and what to
+            type.
+    """
+    environ = os.environ if env is None else env
+    values: dict[str, object] = {}
+    sources = dict.fromkeys(_KEYS, "default")
+    path = file if file is not None else environ.get("VERIFIER_CONFIG") or None
+    if path is not None:
+        for key, value in _flatten(_read_toml(Path(path))):
+            _check_key(key, f"file {path}")
+            values[key], sources[key] = value, f"file {path}"
+    for key, value, name in _from_env(environ):
+        values[key], sources[key] = value, f"env {name}"
+    for key, value in _flatten(flags or {}):
+        if value is None:
+            continue
+        name = "--" + key.replace(".", "-").replace("_", "-")
+        _check_key(key, f"flag {name}")
+        values[key], sources[key] = value, f"flag {name}"
+    for table in ("default_limits", "max_limits"):
+        cpu, wall = values.get(f"{table}.cpu_time_s"), values.get(f"{table}.wall_time_s")
+        if wall is None and isinstance(cpu, (int, float)):
+            values[f"{table}.wall_time_s"] = Limits.wall_for(float(cpu))
+            sources[f"{table}.wall_time_s"] = f"derived from {table}.cpu_time_s"
+    settings = _validate(values, sources)
+    _check_limits(settings, sources)
+    _check_address("grpc", settings.grpc, sources, insecure=settings.insecure_bind)
+    if settings.http is not None:
+        _check_address("http", settings.http, sources, insecure=settings.insecure_bind)
+    return Loaded(settings, sources)
+
+
+def _validate(values: Mapping[str, object], sources: Mapping[str, str]) -> Settings:
+    nested: dict[str, Any] = {}
+    defaults = {"default_limits": DEFAULT_LIMITS, "max_limits": MAX_LIMITS}
+    for key, value in values.items():
+        outer, _, inner = key.partition(".")
+        if inner:
+            table = nested.setdefault(outer, _limit_settings(defaults[outer]).model_dump())
+            table[inner] = value
+        else:
+            nested[outer] = value
+    try:
+        return Settings(**nested)
+    except ValidationError as exc:
+        first = exc.errors()[0]
+        parts = [str(part) for part in first["loc"]]
+        key = next((k for n in (2, 1) if (k := ".".join(parts[:n])) in sources), ".".join(parts))
+        problem = first["msg"].removeprefix("Value error, ")
+        raise ConfigError(
+            f"{key}: {problem}, got {first['input']!r} ({sources.get(key, 'default')})"
+        ) from exc
+
+
+def _read_toml(path: Path) -> dict[str, object]:
+    try:
+        table: dict[str, object] = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as exc:
+        raise ConfigError(f"cannot read the settings file {path}: {exc.strerror}") from exc
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as exc:
+        raise ConfigError(f"{path} is not TOML: {exc}") from exc
+    return table
+
+
+def _flatten(table: Mapping[str, object], prefix: str = "") -> Iterator[tuple[str, object]]:
+    for key, value in table.items():
+        if isinstance(value, Mapping):
+            yield from _flatten(value, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}", value
+
+
+def _from_env(environ: Mapping[str, str]) -> Iterator[tuple[str, object, str]]:
+    """Key, value and variable of each setting in the environment."""
+    names = {}
+    for name in environ:
+        upper = name.upper()
+        if not upper.startswith(_ENV_PREFIX) or _NOT_SETTINGS.match(upper):
+            continue
+        key = upper[len(_ENV_PREFIX) :].lower().replace("__", ".")
+        _check_key(key, f"env {name}", lambda known: _ENV_PREFIX + known.replace(".", "__").upper())
+        names[key] = name
+    for key, name in names.items():
+        yield key, _env_value(key, environ[name], name), name
+
+
+def _env_value(key: str, text: str, name: str) -> object:
+    """The value as pydantic-settings reads it, which knows the types (JSON, booleans, "null")."""
+    source = EnvSettingsSource(Settings)
+    source.env_vars = {(_ENV_PREFIX + key.replace(".", "__")).lower(): text}
+    try:
+        value: Any = source()
+    except SettingsError as exc:
+        raise ConfigError(
+            f"{key}: cannot read {text!r} (env {name}): {exc.__cause__ or exc}"
+        ) from exc
+    for part in key.split("."):
+        value = value[part]
+    if key.endswith("cpu_time_s") and isinstance(value, str):
+        # The wall limit may have to be derived from it before the model converts it.
+        try:
+            return float(value)
+        except ValueError:
+            return value
+    return value
+
+
+def _check_key(key: str, source: str, spell: Any = str) -> None:
+    if key in _KEYS:
+        return
+    near = difflib.get_close_matches(key, _KEYS, n=1, cutoff=0.6)
+    hint = (
+        f"did you mean {spell(near[0])}?" if near else "`verifier config show` lists the known ones"
+    )
+    raise ConfigError(f"unknown setting {spell(key)} ({source}); {hint}")
+
+
+def _check_limits(settings: Settings, sources: Mapping[str, str]) -> None:
+    for name in LimitSettings.model_fields:
+        default, ceiling = (
+            getattr(settings.default_limits, name),
+            getattr(settings.max_limits, name),
+        )
+        if default > ceiling:
+            low, high = f"default_limits.{name}", f"max_limits.{name}"
+            raise ConfigError(
+                f"{low} = {default} ({sources[low]}) is over {high} = {ceiling} ({sources[high]}); "
+                f"lower the first or raise the second"
+            )
+
+
+def split_address(address: str) -> tuple[str, int]:
+    """Host and port of "HOST:PORT" or "[V6]:PORT".
+
+    Raises:
+        ValueError: It is neither.
+    """
+    host, colon, port = address.rpartition(":")
+    if not colon or not port.isdecimal() or int(port) > 65535:
+        raise ValueError("must be HOST:PORT")
+    if ":" in host and not (host.startswith("[") and host.endswith("]")):
+        raise ValueError("an IPv6 host needs brackets: [::1]:PORT")
+    return host.strip("[]"), int(port)
+
+
+def is_loopback(address: str) -> bool:
+    """Whether only this machine can reach the address.
+
+    Raises:
+        ValueError: It is not an address.
+    """
+    if address.startswith(("unix:", "unix-abstract:")):
+        return True
+    host, _ = split_address(address)
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _check_address(key: str, address: str, sources: Mapping[str, str], *, insecure: bool) -> None:
+    try:
+        # HTTP is served on TCP alone.
+        local = is_loopback(address) and (key == "grpc" or bool(split_address(address)))
+    except ValueError as exc:
+        raise ConfigError(f"{key}: {exc}, got {address!r} ({sources[key]})") from exc
+    if not local and not insecure:
+        raise ConfigError(
+            f"{key}: {address} ({sources[key]}) can be reached from other machines, and there is "
+            f"no authentication yet: anybody there could run programs here. Use 127.0.0.1:PORT"
+            + (" or unix:PATH" if key == "grpc" else "")
+            + ", or accept it: `insecure_bind = true`, VERIFIER_INSECURE_BIND=1, --insecure-bind"
+        )

@@ -1,0 +1,117 @@
+r"""Writing results: one JSON object a line, ASCII, so that any text survives any reader.
+
+Excerpts of standard output are bytes; they are decoded as UTF-8 with what is not UTF-8 shown as
+`\\xNN`. The facts of the compiler are there when something was compiled, else null.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from verifier.data.rows import BadRow, Row
+from verifier.types import (
+    CaseResult,
+    CompileFacts,
+    Extraction,
+    Outcome,
+    Result,
+    Timing,
+    Trust,
+)
+
+# Microseconds: below that a measured time is noise.
+_DIGITS = 6
+
+
+def result_to_dict(result: Result, row: Row | BadRow) -> dict[str, Any]:
+    """A result row. Plain JSON values only; `score` is null exactly when there is no score."""
+    return {
+        "id": row.id,
+        "line": row.line,
+        "data_source": row.data_source if isinstance(row, Row) else None,
+        "outcome": result.outcome.value,
+        "score": result.score,
+        "passed": result.passed,
+        "total": result.total,
+        "status": None if result.status is None else result.status.value,
+        "cases": [_case(case) for case in result.cases],
+        "extraction": _extraction(result.extraction),
+        "compile": _compile(result.compile),
+        "timing": _timing(result.timing),
+        "error": result.error,
+        "trust": result.trust.value,
+        "scorer": result.scorer,
+        "runner": result.runner,
+        "cached": result.cached,
+        "fallback": result.fallback,
+    }
+
+
+def bad_row_to_dict(bad: BadRow) -> dict[str, Any]:
+    """The result row of a line that could not be read: broken data, with the reason."""
+    result = Result(Outcome.INVALID_SUITE, error=bad.reason, scorer="", trust=Trust.ISOLATED)
+    return result_to_dict(result, bad)
+
+
+def to_line(result_row: dict[str, Any]) -> str:
+    """One line of a results file, with its newline."""
+    return json.dumps(result_row, ensure_ascii=True, separators=(", ", ": ")) + "\n"
+
+
+def _case(case: CaseResult) -> dict[str, Any]:
+    return {
+        "index": case.index,
+        "status": case.status.value,
+        "cpu_time_s": round(case.cpu_time_s, _DIGITS),
+        "wall_time_s": round(case.wall_time_s, _DIGITS),
+        "queue_s": round(case.queue_s, _DIGITS),
+        "memory_bytes": case.memory_bytes,
+        "exit_code": case.exit_code,
+        "signal": case.signal,
+        "stdout": _excerpt(case.stdout),
+        "stderr": _excerpt(case.stderr),
+        "stdout_bytes": case.stdout_bytes,
+        "stderr_bytes": case.stderr_bytes,
+        "message": case.message,
+        "points": case.points,
+    }
+
+
+def _extraction(extraction: Extraction | None) -> dict[str, Any] | None:
+    if extraction is None:
+        return None
+    return {
+        "language": extraction.language,
+        "block_index": extraction.block_index,
+        "block_count": extraction.block_count,
+        "reason": extraction.reason,
+        "reasoning_cut": extraction.reasoning_cut,
+    }
+
+
+def _compile(facts: CompileFacts | None) -> dict[str, Any] | None:
+    if facts is None:
+        return None
+    return {
+        "ok": facts.ok,
+        "cached": facts.cached,
+        "cpu_time_s": round(facts.facts.cpu_time_s, _DIGITS),
+        "wall_time_s": round(facts.facts.wall_time_s, _DIGITS),
+        "memory_bytes": facts.facts.memory_bytes,
+        "message": facts.message,
+    }
+
+
+def _timing(timing: Timing) -> dict[str, float]:
+    return {
+        "cpu_time_s": round(timing.cpu_time_s, _DIGITS),
+        "wall_time_s": round(timing.wall_time_s, _DIGITS),
+        "queue_s": round(timing.queue_s, _DIGITS),
+        "compile_s": round(timing.compile_s, _DIGITS),
+        "total_s": round(timing.total_s, _DIGITS),
+    }
+
+
+def _excerpt(data: bytes) -> str:
+    return data.decode("utf-8", "backslashreplace")

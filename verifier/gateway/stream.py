@@ -1,0 +1,140 @@
+"""One bidirectional stream of score requests: bounded, out of order, ended by its client only.
+
+    reader --(a place is free)--> item task --> engine --> write (one at a time) --> the place is
+    free again
+
+Backpressure goes both ways: nothing is read while all places are taken, and a place is free only
+after its answer was written, so a client that sends and never reads holds at most
+`stream_in_flight` requests. A refused request is an answer with `error_code`; it does not end the
+stream.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING
+
+import grpc.aio
+
+from verifier.errors import GatewayUnavailableError, InfraError, RequestError, VerifierError
+from verifier.v1 import verifier_pb2 as pb
+from verifier.wire.convert import text
+from verifier.wire.status import code_of, retry_after_of
+
+if TYPE_CHECKING:
+    from verifier.gateway.service import Service
+
+__all__ = ["ScoreSession"]
+
+_log = logging.getLogger("verifier.gateway")
+
+
+class ScoreSession:
+    """Serves one stream.
+
+    Args:
+        service: What scores.
+        requests: The RPC's messages; reads one when it is asked for one.
+        context: The RPC; nobody else writes to it.
+    """
+
+    def __init__(
+        self,
+        service: Service,
+        requests: AsyncIterator[pb.ScoreRequest],
+        context: grpc.aio.ServicerContext[pb.ScoreRequest, pb.ScoreResponse],
+    ) -> None:
+        """Nothing is read yet."""
+        self._requests = requests
+        self._service = service
+        self._context = context
+        self._places = asyncio.Semaphore(service.settings.stream_in_flight)
+        self._writing = asyncio.Lock()
+        self._items: dict[str, asyncio.Task[None]] = {}
+
+    async def serve(self) -> None:
+        """Until the client has sent all and has every answer, or the gateway shuts down.
+
+        Raises:
+            GatewayUnavailableError: The gateway shut down first; what it had read is answered.
+        """
+        reader = asyncio.create_task(self._read())
+        draining = asyncio.create_task(self._service.admission.draining.wait())
+        try:
+            await asyncio.wait((reader, draining), return_when=asyncio.FIRST_COMPLETED)
+            if not reader.done():
+                # The reader goes on meanwhile: it answers what still comes in with a refusal.
+                await self._settle()
+                raise GatewayUnavailableError("the gateway is shutting down")
+            reader.result()
+            await self._settle()
+        finally:
+            # The client is gone, or all is done: whatever still runs is killed, and has ended
+            # before we return.
+            leftover = [reader, draining, *self._items.values()]
+            for task in leftover:
+                task.cancel()
+            await asyncio.gather(*leftover, return_exceptions=True)
+
+    async def _settle(self) -> None:
+        while self._items:
+            await asyncio.wait(list(self._items.values()))
+
+    async def _read(self) -> None:
+        while True:
+            await self._places.acquire()
+            request = await anext(self._requests, None)
+            if request is None:
+                return
+            refusal = self._refusal(request.request_id)
+            if refusal is not None:
+                await self._write(_refused(request.request_id, refusal))
+                self._places.release()
+                continue
+            self._items[request.request_id] = asyncio.create_task(self._item(request))
+
+    def _refusal(self, request_id: str) -> RequestError | None:
+        if not request_id:
+            return RequestError("request_id", "missing: answers in a stream are matched by it")
+        if request_id in self._items:
+            return RequestError(
+                "request_id", f"{request_id[:80]!r} is in flight in this stream already"
+            )
+        return None
+
+    async def _item(self, request: pb.ScoreRequest) -> None:
+        request_id = request.request_id
+        try:
+            try:
+                response = await self._service.score(request, self._context.time_remaining())
+            except VerifierError as exc:
+                response = _refused(request_id, exc)
+            except Exception as exc:  # noqa: BLE001 - the boundary: no item ends the stream
+                # A bug of ours: this item has no verdict, the others go on.
+                _log.exception("unexpected error in a stream")
+                response = _refused(request_id, InfraError(f"internal error: {type(exc).__name__}"))
+            # Its big parts are not needed while a slow reader makes the answer wait.
+            del request
+            await self._write(response)
+        except grpc.aio.BaseError:
+            # The RPC ended before its answer was written; `serve` is cancelled for the same reason.
+            _log.debug("an answer was ready after its stream had ended")
+        finally:
+            del self._items[request_id]
+            self._places.release()
+
+    async def _write(self, response: pb.ScoreResponse) -> None:
+        async with self._writing:
+            await self._context.write(response)
+
+
+def _refused(request_id: str, error: VerifierError) -> pb.ScoreResponse:
+    return pb.ScoreResponse(
+        request_id=request_id,
+        outcome=pb.OUTCOME_INFRA_ERROR,
+        error=text(str(error)),
+        error_code=code_of(error).value[0],
+        retry_after_s=retry_after_of(error),
+    )

@@ -1,0 +1,215 @@
+"""Suites by content: each ground truth is parsed once, however many responses come with it.
+
+A group of an RL step sends one ground truth with each of its responses. The store maps the digest
+of the raw bytes to the parsed suite, and the suite's own digest to it too, so that an uploaded
+suite can be named. It holds what it holds within a budget of bytes; the least recently used go
+first.
+
+Parsing is pure and may be slow, so anything big is parsed in a thread, once for all who wait for
+it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections import OrderedDict
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from verifier.errors import SuiteError, UnknownSuiteError
+from verifier.testcases import load_suite
+from verifier.types import Suite
+
+__all__ = ["Source", "SuiteStore"]
+
+_T = TypeVar("_T")
+
+# Above this, parsing could hold the event loop for more than some milliseconds: 64 KB of the
+# smallest cases are about 7,000 of them.
+_INLINE_BYTES = 64 * 1024
+# Threads share one interpreter lock: more of them parse no faster and leave the loop less.
+_PARSERS = 2
+# What a case costs in memory besides its data.
+_CASE_OVERHEAD = 250
+_MAX_REMEMBERED_ERRORS = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A ground truth as it came over the wire, and what changes how it is read."""
+
+    data: bytes
+    fmt: str = "auto"
+    fn_name: str | None = None
+
+    def key(self) -> bytes:
+        """The digest that stands for it."""
+        head = f"{self.fmt}\0{self.fn_name or ''}\0".encode("utf-8", "surrogatepass")
+        digest = hashlib.sha256(head)
+        digest.update(self.data)
+        return digest.digest()
+
+
+@dataclass(slots=True)
+class _Entry:
+    suite: Suite
+    cost: int
+    keys: set[bytes] = field(default_factory=set)
+
+
+class SuiteStore:
+    """Parsed suites within a budget.
+
+    Args:
+        budget_bytes: Memory of the suites that are kept. One that is bigger than this is parsed,
+            not kept.
+        max_cases: Cases of one suite; more is a `SuiteError`.
+        parse: In the place of `verifier.testcases.load_suite`.
+    """
+
+    def __init__(
+        self,
+        budget_bytes: int,
+        *,
+        max_cases: int = 100_000,
+        parse: Callable[..., Suite] = load_suite,
+    ) -> None:
+        """An empty store."""
+        self._budget = budget_bytes
+        self._max_cases = max_cases
+        self._parse = parse
+        self._entries: OrderedDict[str, _Entry] = OrderedDict()
+        self._by_key: dict[bytes, str] = {}
+        self._errors: OrderedDict[bytes, SuiteError] = OrderedDict()
+        self._pending: dict[bytes, asyncio.Task[Suite]] = {}
+        self._used = 0
+        self._threads = ThreadPoolExecutor(_PARSERS, thread_name_prefix="verifier-suite")
+
+    @property
+    def used_bytes(self) -> int:
+        """What the suites that are kept cost."""
+        return self._used
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def close(self) -> None:
+        """Free the threads."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+    def get(self, digest: str) -> Suite:
+        """The suite with this digest.
+
+        Raises:
+            UnknownSuiteError: It is not held.
+        """
+        entry = self._entries.get(digest)
+        if entry is None:
+            raise UnknownSuiteError(
+                "suite_digest", f"{digest[:80]!r} is not held here: upload it with PutSuite"
+            )
+        self._entries.move_to_end(digest)
+        return entry.suite
+
+    async def load(self, source: Source) -> Suite:
+        """The suite of a ground truth, parsed at most once.
+
+        Raises:
+            SuiteError: It is unusable.
+        """
+        big = len(source.data) > _INLINE_BYTES
+        key = await self._in_thread(source.key) if big else source.key()
+        digest = self._by_key.get(key)
+        if digest is not None:
+            return self.get(digest)
+        if key in self._errors:
+            self._errors.move_to_end(key)
+            raise _copy(self._errors[key])
+        if not big:
+            try:
+                suite = self._parse_now(source)
+            except SuiteError as exc:
+                raise self._remember(key, exc) from None
+            return self._keep(key, suite, _cost(suite))
+        task = self._pending.get(key)
+        if task is None:
+            task = asyncio.ensure_future(self._parse_big(key, source))
+            self._pending[key] = task
+            task.add_done_callback(lambda done: self._forget(key, done))
+        # One caller's cancellation is not the others'.
+        return await asyncio.shield(task)
+
+    async def _parse_big(self, key: bytes, source: Source) -> Suite:
+        try:
+            suite, cost = await self._in_thread(lambda: _with_cost(self._parse_now(source)))
+        except SuiteError as exc:
+            raise self._remember(key, exc) from None
+        return self._keep(key, suite, cost)
+
+    def _forget(self, key: bytes, done: asyncio.Task[Suite]) -> None:
+        self._pending.pop(key, None)
+        if not done.cancelled():
+            done.exception()  # Retrieved here too: every caller may have gone away.
+
+    def _parse_now(self, source: Source) -> Suite:
+        try:
+            text = source.data.decode("utf-8")
+        except UnicodeDecodeError as exc:
+            raise SuiteError("ground_truth", f"not UTF-8 at byte {exc.start}") from None
+        try:
+            return self._parse(
+                text, fmt=source.fmt, fn_name=source.fn_name, max_cases=self._max_cases
+            )
+        except RecursionError:
+            raise SuiteError("ground_truth", "nested too deeply") from None
+
+    def _remember(self, key: bytes, error: SuiteError) -> SuiteError:
+        # A fresh one each time: an exception that is raised again keeps frames, and the data in
+        # them, alive.
+        self._errors[key] = _copy(error)
+        if len(self._errors) > _MAX_REMEMBERED_ERRORS:
+            self._errors.popitem(last=False)
+        return error
+
+    def _keep(self, key: bytes, suite: Suite, cost: int) -> Suite:
+        entry = self._entries.get(suite.digest)
+        if entry is None:
+            entry = _Entry(suite, cost)
+            if entry.cost > self._budget:
+                return suite
+            self._entries[suite.digest] = entry
+            self._used += entry.cost
+            self._evict()
+        entry.keys.add(key)
+        self._by_key[key] = suite.digest
+        return entry.suite
+
+    def _evict(self) -> None:
+        while self._used > self._budget:
+            _, entry = self._entries.popitem(last=False)
+            self._used -= entry.cost
+            for key in entry.keys:
+                del self._by_key[key]
+
+    async def _in_thread(self, work: Callable[[], _T]) -> _T:
+        return await asyncio.get_running_loop().run_in_executor(self._threads, work)
+
+
+def _copy(error: SuiteError) -> SuiteError:
+    return SuiteError(error.field, error.problem)
+
+
+def _with_cost(suite: Suite) -> tuple[Suite, int]:
+    return suite, _cost(suite)
+
+
+def _cost(suite: Suite) -> int:
+    cost = 1000
+    for case in suite.cases:
+        cost += (
+            _CASE_OVERHEAD + len(case.stdin) + len(case.expected or b"") + 2 * len(case.test or "")
+        )
+    return cost

@@ -1,0 +1,391 @@
+"""Scores responses through a gateway, and says what it did when there was none.
+
+    samples --one stream--> gateway --> results
+                 |                         |
+                 | unreachable       INFRA_ERROR items
+                 +-----------+-------------+
+                             v
+              on_unavailable: fallback -> the same engine on this host (scorer "prime_code")
+                              raise    -> InfraError, after the rest of the batch was scored
+                              mask     -> Result with outcome INFRA_ERROR
+
+Whichever way, the result says so: `Result.scorer` names who scored, `Result.fallback` holds the
+reason, and `SandboxScorer.stats` counts both. After a gateway was unreachable, the fallback is used
+without asking for `cooldown_s`: a dead gateway costs one budget of retries, not one per response.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol, cast
+
+from verifier.errors import ConfigError, GuaranteeError, InfraError
+from verifier.scoring.local import LocalEngine, local_engine
+from verifier.scoring.plan import LOCAL_SCORER, Plan
+from verifier.scoring.record import from_result
+from verifier.scoring.sample import OPTIONS_KEY, Sample, merge_limits
+from verifier.scoring.unavailable import (
+    FallbackStats,
+    OnUnavailable,
+    reason_kind,
+    report_mixed_groups,
+)
+from verifier.types import LimitOverrides, Result, ScoreTask
+
+if TYPE_CHECKING:
+    from verifier.client import ScoreCall
+
+_log = logging.getLogger("verifier.scoring")
+
+GATEWAY_SCORER = "sandbox"
+DEADLINE_S = 600.0
+"""Default bound on one sample: above any sane limit times a few cases, below a lost training
+step."""
+
+
+class StreamClient(Protocol):
+    """What is needed of `verifier.client.Client`."""
+
+    def score_many(self, requests: Sequence[ScoreCall]) -> list[Result]:
+        """Score over one stream."""
+        ...
+
+    def close(self) -> None:
+        """Free the channel."""
+        ...
+
+
+class AsyncStreamClient(Protocol):
+    """What is needed of `verifier.client.AsyncClient`."""
+
+    async def score_many(self, requests: Sequence[ScoreCall]) -> list[Result]:
+        """Score over one stream."""
+        ...
+
+    async def close(self) -> None:
+        """Free the channel."""
+        ...
+
+
+class SandboxScorer:
+    """Scores code by running it. Usable as verl's `compute_score`, per sample or per batch.
+
+    Args:
+        server: "HOST:PORT" of a gateway ("verifier://HOST:PORT" too), or None to score on this
+            host.
+        on_unavailable: "fallback", "raise" or "mask".
+        backend: Sandbox of the local engine.
+        accept: Guarantees that may be missing on this host, by name.
+        slots: Programs at once in the local engine; at most the cores.
+        limits: Replace the defaults; a row's own limits replace these.
+        deadline_s: Bound on one sample.
+        cooldown_s: How long the fallback is used without asking, after a gateway was unreachable.
+        client_id: For fair shares in the gateway.
+        stats: Shared counters, or None for counters of its own.
+        client: In the place of `verifier.client.Client(server)`.
+        async_client: In the place of `verifier.client.AsyncClient(server)`.
+        local: Gives the local engine, in the place of `local_engine`.
+        clock: Monotonic seconds.
+
+    Raises:
+        ConfigError: A setting is wrong.
+    """
+
+    def __init__(
+        self,
+        server: str | None,
+        *,
+        on_unavailable: str | OnUnavailable = OnUnavailable.FALLBACK,
+        backend: str = "namespaces",
+        accept: Collection[str] = (),
+        slots: int | None = None,
+        limits: LimitOverrides = LimitOverrides(),
+        deadline_s: float | None = DEADLINE_S,
+        cooldown_s: float = 30.0,
+        client_id: str = "",
+        stats: FallbackStats | None = None,
+        client: StreamClient | None = None,
+        async_client: AsyncStreamClient | None = None,
+        local: Callable[[], LocalEngine] | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.server = parse_server(server)
+        self.on_unavailable = OnUnavailable.parse(on_unavailable)
+        self.stats = stats or FallbackStats()
+        self._local_settings: dict[str, Any] = {
+            "backend": backend,
+            "accept": accept,
+            "slots": slots,
+        }
+        self._limits = limits
+        self._deadline_s = deadline_s
+        self._cooldown_s = cooldown_s
+        self._client_id = client_id
+        self._client = client
+        self._async_client = async_client
+        self._local = local
+        self._clock = clock
+        self._always_local = self.server is None and client is None and async_client is None
+        self._down_until = float("-inf")
+        self._down_why = ""
+
+    # ------------------------------------------------------------ one sample
+
+    def score(
+        self,
+        response: str | bytes,
+        ground_truth: object,
+        *,
+        request_id: str = "",
+        extra_info: Mapping[str, Any] | None = None,
+    ) -> Result:
+        """Score one response.
+
+        Args:
+            response: The model's text.
+            ground_truth: Test cases in any format of `verifier.testcases`.
+            request_id: Echoed; made up when empty.
+            extra_info: Its key "verifier" may hold `CallOptions`.
+
+        Raises:
+            InfraError: It could not be scored, and the policy is not "mask".
+            GuaranteeError: The fallback misses a guarantee on this host.
+            RequestError: The options are malformed.
+        """
+        return self.score_batch([_sample(response, ground_truth, request_id, extra_info)])[0]
+
+    async def ascore(
+        self,
+        response: str | bytes,
+        ground_truth: object,
+        *,
+        request_id: str = "",
+        extra_info: Mapping[str, Any] | None = None,
+    ) -> Result:
+        """`score`, on an event loop."""
+        batch = [_sample(response, ground_truth, request_id, extra_info)]
+        return (await self.ascore_batch(batch))[0]
+
+    def __call__(
+        self,
+        data_source: str,
+        solution_str: str,
+        ground_truth: object,
+        extra_info: Mapping[str, Any] | None = None,
+        **kwargs: Any,
+    ) -> dict[str, Any]:
+        """Score one sample with verl's signature; a dict with exactly `EXTRA_KEYS`."""
+        del data_source
+        _refuse_kwargs(kwargs)
+        result = self.score(solution_str, ground_truth, extra_info=extra_info)
+        return from_result(result).extra_info()
+
+    # ------------------------------------------------------------ a batch
+
+    def score_batch(self, samples: Sequence[Sample]) -> list[Result]:
+        """Score samples over one stream; results in order.
+
+        Raises:
+            InfraError: A sample could not be scored and the policy is not "mask"; names the
+                first, after the rest of the batch was scored.
+            GuaranteeError: The fallback misses a guarantee on this host.
+            RequestError: The options of a sample are malformed.
+        """
+        plan = Plan.of(samples)
+        if self._asks_gateway(plan):
+            try:
+                answers = self._sync_client().score_many(self._calls(plan))
+            except InfraError as error:
+                self._gateway_failed(plan, f"{type(error).__name__}: {error}")
+            else:
+                self._gateway_answered(plan, answers)
+        tasks = self._local_tasks(plan)
+        if tasks:
+            engine = self._get_local(plan)
+            plan.take_local(tasks, engine.score_many(list(tasks.values()), plan.names(tasks)))
+        return self._finish(plan)
+
+    async def ascore_batch(self, samples: Sequence[Sample]) -> list[Result]:
+        """`score_batch`, on an event loop."""
+        plan = Plan.of(samples)
+        if self._asks_gateway(plan):
+            try:
+                answers = await self._aio_client().score_many(self._calls(plan))
+            except InfraError as error:
+                self._gateway_failed(plan, f"{type(error).__name__}: {error}")
+            else:
+                self._gateway_answered(plan, answers)
+        tasks = self._local_tasks(plan)
+        if tasks:
+            # Making the engine may probe the host: off the caller's loop.
+            engine = await asyncio.get_running_loop().run_in_executor(None, self._get_local, plan)
+            names = plan.names(tasks)
+            plan.take_local(tasks, await engine.ascore_many(list(tasks.values()), names))
+        return self._finish(plan)
+
+    def close(self) -> None:
+        """Free the synchronous client's channel. The local engine is the process's and stays."""
+        client, self._client = self._client, None
+        if client is not None:
+            client.close()
+
+    async def aclose(self) -> None:
+        """Free the asynchronous client's channel."""
+        client, self._async_client = self._async_client, None
+        if client is not None:
+            await client.close()
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Travels to workers by pickle: channels and counters stay behind, each process has its own.
+        state = dict(self.__dict__)
+        state.update(_client=None, _async_client=None, stats=None, _down_until=float("-inf"))
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self.stats = FallbackStats()
+
+    # ------------------------------------------------------------ the gateway's part
+
+    def _sync_client(self) -> StreamClient:
+        if self._client is None:
+            from verifier.client import Client
+
+            self._client = cast(
+                "StreamClient", Client(self.server or "", client_id=self._client_id)
+            )
+        return self._client
+
+    def _aio_client(self) -> AsyncStreamClient:
+        if self._async_client is None:
+            from verifier.client import AsyncClient
+
+            client = AsyncClient(self.server or "", client_id=self._client_id)
+            self._async_client = cast("AsyncStreamClient", client)
+        return self._async_client
+
+    def _asks_gateway(self, plan: Plan) -> bool:
+        if not plan.todo or self._always_local:
+            return False
+        if self.on_unavailable is OnUnavailable.FALLBACK and self._clock() < self._down_until:
+            plan.fail(self._down_why)
+            return False
+        return True
+
+    def _calls(self, plan: Plan) -> list[ScoreCall]:
+        from verifier.client import ScoreCall
+
+        calls = []
+        for position in plan.todo:
+            sample, options = plan.samples[position], plan.options[position]
+            named = options.ground_truth_format
+            calls.append(
+                ScoreCall(
+                    response=sample.solution_str,
+                    ground_truth=sample.ground_truth,
+                    language=options.language,
+                    limits=merge_limits(self._limits, options.limits),
+                    request_id=sample.request_id,
+                    fn_name=options.fn_name,
+                    ground_truth_format="" if named == "auto" else named,
+                    deadline_s=self._deadline_s,
+                    data_source=str(sample.data_source),
+                )
+            )
+        return calls
+
+    def _gateway_answered(self, plan: Plan, answers: Sequence[Result]) -> None:
+        why = plan.take_gateway(answers)
+        if why:
+            self._gateway_failed(plan, why)
+
+    def _gateway_failed(self, plan: Plan, why: str) -> None:
+        plan.fail(why)
+        if self.on_unavailable is OnUnavailable.FALLBACK:
+            self._down_until = self._clock() + self._cooldown_s
+            self._down_why = why
+            _log.warning("no answer from the gateway at %s; scoring here (%s)", self.server, why)
+
+    # ------------------------------------------------------------ the local part
+
+    def _local_tasks(self, plan: Plan) -> dict[int, ScoreTask]:
+        if self._always_local or self.on_unavailable is OnUnavailable.FALLBACK:
+            return plan.local_tasks(
+                limits=self._limits, deadline_s=self._deadline_s, client_id=self._client_id
+            )
+        return {}
+
+    def _get_local(self, plan: Plan) -> LocalEngine:
+        try:
+            return (self._local or (lambda: local_engine(**self._local_settings)))()
+        except GuaranteeError as error:
+            why = next(iter(plan.todo.values()), "")
+            if not why:
+                raise
+            message = f"the gateway did not score ({why}), and this host cannot stand in: {error}"
+            raise GuaranteeError(message, error.missing) from error
+
+    # ------------------------------------------------------------ the end of both
+
+    def _finish(self, plan: Plan) -> list[Result]:
+        for result in plan.done.values():
+            if result.fallback:
+                self.stats.count("fallback", reason=reason_kind(result.fallback))
+            else:
+                self.stats.count("served")
+        report_mixed_groups(
+            ((plan.samples[p].group, r.scorer) for p, r in sorted(plan.done.items())), self.stats
+        )
+        masked = self.on_unavailable is OnUnavailable.MASK
+        for why in plan.todo.values():
+            self.stats.count("masked" if masked else "raised", reason=reason_kind(why))
+        if plan.todo and not masked:
+            raise InfraError(plan.unscored())
+        return plan.results(LOCAL_SCORER if self._always_local else GATEWAY_SCORER)
+
+
+def parse_server(server: str | None) -> str | None:
+    """A gateway's "HOST:PORT" from "verifier://HOST:PORT" or "HOST:PORT".
+
+    Raises:
+        ConfigError: It is an HTTP address.
+    """
+    if not server:
+        return None
+    scheme, found, rest = server.partition("://")
+    if not found:
+        return server
+    if scheme in ("verifier", "grpc"):
+        return rest.rstrip("/")
+    if scheme in ("http", "https"):
+        raise ConfigError(
+            f"server={server!r} is an HTTP address; give the gateway's gRPC address, "
+            "as in server=verifier://HOST:PORT"
+        )
+    return server  # unix:, dns:/// and the like are the channel's own names
+
+
+def _sample(
+    response: str | bytes,
+    ground_truth: object,
+    request_id: str,
+    extra_info: Mapping[str, Any] | None,
+) -> Sample:
+    return Sample(
+        data_source="",
+        solution_str=response,
+        ground_truth=ground_truth,
+        extra_info=extra_info or {},
+        request_id=request_id,
+    )
+
+
+def _refuse_kwargs(kwargs: Mapping[str, Any]) -> None:
+    for key in kwargs:
+        raise ConfigError(
+            f"{key}= is not an argument of the sandbox scorer; a row's own settings go into "
+            f"extra_info[{OPTIONS_KEY!r}]"
+        )
