@@ -25,7 +25,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 
-from verifier.extraction.tags import MARKDOWN_TAGS, is_known, tag_of
+from verifier.extraction.tags import MARKDOWN_TAGS, OTHER_TAGS, is_known, tag_of
 
 # More fences or tags than any real response has; beyond, the response is junk and is not read
 # further.
@@ -185,9 +185,9 @@ class _Scanner:
         if self.open is not None:
             if not _is_closer(match) or quoted:
                 return
-            if _stands_alone(self.text, match) and not self.open.in_string(
-                self.text, match.start()
-            ):
+            sample = self.open.tag in OTHER_TAGS  # an output may consist of the tag
+            in_string = self.open.in_string(self.text, match.start())
+            if _stands_alone(self.text, match) and not (sample or in_string):
                 self._cut_at(match.end())
             else:
                 self.open.tags_inside.append(match.end())

@@ -195,6 +195,12 @@ class NaiveRewardManager(AbstractRewardManager):
         name = _name(scorer)
         try:
             answers = list(scorer.score_batch(samples))
+        except InfraError as error:
+            if scorer is self.compute_score and self.on_unavailable is not OnUnavailable.MASK:
+                raise  # the scorer has applied the policy, and says which of the samples failed
+            return [
+                infra_fault(_fault(error), scorer=name, request_id=s.request_id) for s in samples
+            ]
         except (ConfigError, RequestError, UnimplementedError):
             raise
         except Exception as error:  # noqa: BLE001 - whatever a scorer raises is a fault, by policy

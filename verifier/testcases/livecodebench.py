@@ -29,7 +29,8 @@ def load_livecodebench(data: object, context: Context) -> Suite:
         if len(cases) > context.max_cases:
             raise SuiteError(field, f"{len(cases)} cases are over the limit of {context.max_cases}")
     if not cases:
-        raise SuiteError("public_test_cases", "no cases")
+        given = next((field for field in FIELDS if row.get(field) is not None), FIELDS[0])
+        raise SuiteError(given, "no cases")
     return suite_of_rows(cases, "test_cases", context, fn_name=_function(row))
 
 

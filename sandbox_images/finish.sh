@@ -1,0 +1,37 @@
+#!/bin/sh
+# The last step of every image, run as root inside of it, whether it was bootstrapped or built on a base.
+# Its one argument is the g++ flags to precompile bits/stdc++.h for ("" for none).
+set -eu
+header_flags="${1-}"
+
+# A name for the image's user. The slot's jail may run programs under other ids; those have no name.
+grep -q '^sandbox:' /etc/passwd || echo 'sandbox:x:65532:65532::/tmp:/usr/sbin/nologin' >>/etc/passwd
+grep -q '^sandbox:' /etc/group || echo 'sandbox:x:65532:' >>/etc/group
+
+# Including bits/stdc++.h is 1.1 s of a 1.4 s compile; from a precompiled header 0.2 s (2 cores, g++ 12).
+# g++ looks for the file "stdc++.h.gch", or for any fitting one in the folder of that name.
+if [ -n "$header_flags" ] && command -v g++ >/dev/null; then
+    header="$(find /usr/include /usr/local/include -path '*/bits/stdc++.h' 2>/dev/null | head -n 1)"
+    if [ -n "$header" ]; then
+        mkdir -p "$header.gch"
+        # shellcheck disable=SC2086  # the flags are words
+        g++ $header_flags -x c++-header "$header" -o "$header.gch/recipe.gch"
+    fi
+fi
+
+# Nothing in a slot may gain privileges. The container has no_new_privs too; this is the belt.
+find / -xdev -type f -perm /6000 -exec chmod a-s {} +
+
+# Documentation and caches. Copyright notices stay.
+find /usr/share/doc -mindepth 1 ! -type d ! -name copyright -delete 2>/dev/null || :
+find /usr/share/doc -mindepth 1 -type d -empty -delete 2>/dev/null || :
+rm -rf /usr/share/man/* /usr/share/info/* /usr/share/locale/* /usr/share/lintian /usr/share/bug \
+    /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/cache/ldconfig/* /var/log/* \
+    /root/.cache /tmp/* /var/tmp/*
+
+# What the docker backend needs: it mounts the runner and starts it with this interpreter.
+test -x /usr/bin/python3 || {
+    echo "finish.sh: this image has no /usr/bin/python3" >&2
+    exit 1
+}
+/usr/bin/python3 -I -c 'import ctypes, json, sys; assert sys.version_info >= (3, 8), sys.version'
