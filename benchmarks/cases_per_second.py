@@ -71,7 +71,12 @@ def floor(kind: str, seconds: float, workers: int) -> float:
     """Runs a second, summed over as many processes as there are slots."""
     source = f"PROGRAM = {PROGRAM!r}\nKIND = {kind!r}\nSECONDS = {seconds}\n" + FLOOR
     running = [
-        subprocess.Popen([PYTHON, "-s", "-c", source], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
+        subprocess.Popen(
+            [PYTHON, "-s", "-c", source],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
         for _ in range(workers)
     ]
     return sum(float(p.communicate()[0]) for p in running)
@@ -96,7 +101,9 @@ async def cases(engine: Engine, seconds: float, workers: int) -> float:
 
 async def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--backends", default="namespaces,docker")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=2.0)
@@ -113,10 +120,14 @@ async def main() -> None:
             engines[name] = engine
             got[name] = []
         for _ in range(options.rounds):
-            got["bare fork"].append(await asyncio.to_thread(floor, "fork", options.seconds, options.slots))
+            got["bare fork"].append(
+                await asyncio.to_thread(floor, "fork", options.seconds, options.slots)
+            )
             for name, engine in engines.items():
                 got[name].append(await cases(engine, options.seconds, options.slots))
-            got["bare exec"].append(await asyncio.to_thread(floor, "exec", options.seconds, options.slots))
+            got["bare exec"].append(
+                await asyncio.to_thread(floor, "exec", options.seconds, options.slots)
+            )
     finally:
         for engine in engines.values():
             await engine.close()
@@ -125,13 +136,17 @@ async def main() -> None:
 
 def report(got: dict[str, list[float]], options: argparse.Namespace) -> None:
     """The table, and the same as JSON."""
-    print(f"{platform.platform()}, {multiprocessing.cpu_count()} cores, {options.slots} slots, "
-          f"{options.rounds} rounds of {options.seconds} s, python {platform.python_version()}")
+    print(
+        f"{platform.platform()}, {multiprocessing.cpu_count()} cores, {options.slots} slots, "
+        f"{options.rounds} rounds of {options.seconds} s, python {platform.python_version()}"
+    )
     fork, fresh = statistics.median(got["bare fork"]), statistics.median(got["bare exec"])
     print(f"{'':12}{'cases/s':>10}{'min':>9}{'max':>9}{'x bare fork':>13}{'x bare exec':>13}")
     for name, values in got.items():
         middle = statistics.median(values)
-        print(f"{name:12}{middle:10.0f}{min(values):9.0f}{max(values):9.0f}{middle / fork:13.2f}{middle / fresh:13.2f}")
+        print(
+            f"{name:12}{middle:10.0f}{min(values):9.0f}{max(values):9.0f}{middle / fork:13.2f}{middle / fresh:13.2f}"
+        )
     if options.json:
         options.json.write_text(json.dumps({"cases_per_s": got, "python": sys.version}, indent=1))
 

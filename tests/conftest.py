@@ -17,7 +17,7 @@ ACCEPTABLE = ("memory_limit", "cpu_accounting", "process_limit")
 
 @functools.lru_cache
 def why_not(backend: str) -> str:
-    """"" when the backend serves here, else the reason."""
+    """ "" when the backend serves here, else the reason."""
 
     async def probe():
         sandbox = make_sandbox(backend, image=IMAGE, accept=ACCEPTABLE)
@@ -44,7 +44,12 @@ def require_backend(backend: str) -> None:
     pytest.skip(f"{backend}: {reason}")
 
 
-@pytest.fixture(params=[pytest.param("namespaces", marks=pytest.mark.namespaces), pytest.param("docker", marks=pytest.mark.docker)])
+@pytest.fixture(
+    params=[
+        pytest.param("namespaces", marks=pytest.mark.namespaces),
+        pytest.param("docker", marks=pytest.mark.docker),
+    ]
+)
 def backend(request):
     """Each real backend in turn."""
     require_backend(request.param)

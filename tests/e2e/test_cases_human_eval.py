@@ -25,11 +25,22 @@ async def score_all(engine, bodies):
     gate = asyncio.Semaphore(8)
 
     async def one(problem, body):
-        suite = load_suite({"test": problem["test"], "entry_point": problem["entry_point"], "prompt": problem["prompt"]})
+        suite = load_suite(
+            {
+                "test": problem["test"],
+                "entry_point": problem["entry_point"],
+                "prompt": problem["prompt"],
+            }
+        )
         async with gate:
             return await engine.score(
-                ScoreTask(response(problem["prompt"], body), suite, language="python",
-                          limits=LimitOverrides(cpu_time_s=10.0), request_id=problem["task_id"])
+                ScoreTask(
+                    response(problem["prompt"], body),
+                    suite,
+                    language="python",
+                    limits=LimitOverrides(cpu_time_s=10.0),
+                    request_id=problem["task_id"],
+                )
             )
 
     return await asyncio.gather(*(one(p, b) for p, b in bodies))

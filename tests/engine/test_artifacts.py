@@ -111,7 +111,9 @@ def test_the_key_has_all_that_makes_the_artifact():
     keys = {
         artifact_key(program, CPP, "g++ 12"),
         artifact_key(program, CPP, "g++ 13"),
-        artifact_key(program, dataclasses.replace(CPP, compile_argv=(*CPP.compile_argv, "-O3")), "g++ 12"),
+        artifact_key(
+            program, dataclasses.replace(CPP, compile_argv=(*CPP.compile_argv, "-O3")), "g++ 12"
+        ),
         artifact_key(program, dataclasses.replace(CPP, outputs=("other",)), "g++ 12"),
         artifact_key(program, dataclasses.replace(CPP, env=(("A", "b"),)), "g++ 12"),
         artifact_key(Program("cpp", b"int main(){} "), CPP, "g++ 12"),

@@ -7,7 +7,15 @@ import asyncio
 import pytest
 
 from verifier.engine import Engine, make_sandbox
-from verifier.errors import BackendError, ConfigError, DeadlineError, LimitError, OverloadedError, RequestError, SlotError
+from verifier.errors import (
+    BackendError,
+    ConfigError,
+    DeadlineError,
+    LimitError,
+    OverloadedError,
+    RequestError,
+    SlotError,
+)
 from verifier.testcases import load_suite
 from verifier.testing import FakeSandbox
 from verifier.types import (
@@ -27,7 +35,9 @@ RESPONSE = "```python\nprint(input())\n```"
 
 
 def suite(n=3, **more):
-    return load_suite({"inputs": [f"{i}\n" for i in range(n)], "outputs": [f"{i}\n" for i in range(n)], **more})
+    return load_suite(
+        {"inputs": [f"{i}\n" for i in range(n)], "outputs": [f"{i}\n" for i in range(n)], **more}
+    )
 
 
 async def engine_over(sandbox, **options):
@@ -56,7 +66,10 @@ async def test_first_failure_names_the_status_and_the_rest_still_counts():
     engine = await engine_over(FakeSandbox(script))
     result = await engine.score(ScoreTask(RESPONSE, suite(4)))
     assert [c.status for c in result.cases] == [
-        Status.ACCEPTED, Status.TIME_LIMIT, Status.RUNTIME_ERROR, Status.ACCEPTED,
+        Status.ACCEPTED,
+        Status.TIME_LIMIT,
+        Status.RUNTIME_ERROR,
+        Status.ACCEPTED,
     ]
     assert (result.score, result.status) == (0.5, Status.TIME_LIMIT)
     strict = await engine.score(ScoreTask(RESPONSE, suite(4), policy=ScorePolicy("all_or_nothing")))
@@ -69,10 +82,16 @@ async def test_no_code_and_compile_error_are_scores():
     engine = await engine_over(FakeSandbox(compile_script=lambda job: broken))
     nothing = await engine.score(ScoreTask("I do not know.", suite()))
     assert (nothing.score, nothing.status, [c.status for c in nothing.cases]) == (
-        0.0, Status.NO_CODE, [Status.NO_CODE] * 3,
+        0.0,
+        Status.NO_CODE,
+        [Status.NO_CODE] * 3,
     )
     wrong = await engine.score(ScoreTask(RESPONSE, suite()))
-    assert (wrong.score, wrong.status, wrong.cases[2].message) == (0.0, Status.COMPILE_ERROR, "SyntaxError: no")
+    assert (wrong.score, wrong.status, wrong.cases[2].message) == (
+        0.0,
+        Status.COMPILE_ERROR,
+        "SyntaxError: no",
+    )
     await engine.close()
 
 
@@ -143,7 +162,9 @@ async def test_a_long_suite_uses_all_idle_slots_and_keeps_order():
 
 async def test_many_tasks_at_once_finish_and_give_slots_back():
     engine = await engine_over(FakeSandbox(), slots=3)
-    results = await asyncio.gather(*(engine.score(ScoreTask(RESPONSE, suite(7), request_id=str(i))) for i in range(50)))
+    results = await asyncio.gather(
+        *(engine.score(ScoreTask(RESPONSE, suite(7), request_id=str(i))) for i in range(50))
+    )
     assert {r.request_id for r in results} == {str(i) for i in range(50)}
     assert {r.score for r in results} == {1.0}
     load = engine.load()
@@ -203,7 +224,9 @@ async def test_a_contended_wall_kill_is_run_again_alone():
     result = await engine.score(ScoreTask(RESPONSE, suite(3)))
     assert result.score == 1.0
     assert [c.rerun for c in result.cases] == [False, True, False]
-    sleeper = await engine_over(FakeSandbox(lambda job, data: RunFacts(signal=9, killer=Killer.WALL)))
+    sleeper = await engine_over(
+        FakeSandbox(lambda job, data: RunFacts(signal=9, killer=Killer.WALL))
+    )
     plain = await sleeper.score(ScoreTask(RESPONSE, suite(1)))
     assert (plain.status, plain.cases[0].rerun) == (Status.TIME_LIMIT, False)
     await engine.close()

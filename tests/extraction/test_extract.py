@@ -53,7 +53,9 @@ FOUND = {
     "python3.11": py(tag="python3.11"),
     "crlf": f"Here:\n\n{py()}".replace("\n", "\r\n"),
     "tildes": f"~~~python\n{GOOD}~~~\n",
-    "tildes around backticks": f"~~~python\n{GOOD}x = '''\n```\n'''\n~~~\n".replace("x = '''\n```\n'''\n", ""),
+    "tildes around backticks": f"~~~python\n{GOOD}x = '''\n```\n'''\n~~~\n".replace(
+        "x = '''\n```\n'''\n", ""
+    ),
     "five backticks": f"`````python\n{GOOD}`````\n",
     "longer outer fence": f"````markdown\n{py(DRAFT)}````\n\n{py()}",
     "longer closer": f"```python\n{GOOD}`````\n",
@@ -183,7 +185,10 @@ def test_no_code(name: str) -> None:
 
 @pytest.mark.parametrize(
     "response",
-    ["```python\na, b = map(int, input().split())\nif a > b:\n    print(a +", "```\nif a > b:\n    print(a +"],
+    [
+        "```python\na, b = map(int, input().split())\nif a > b:\n    print(a +",
+        "```\nif a > b:\n    print(a +",
+    ],
 )
 def test_truncated_code_is_kept(response: str) -> None:
     """It becomes a COMPILE_ERROR: the model's failure."""
@@ -198,7 +203,10 @@ def test_entry_point_beats_position_and_tag() -> None:
     assert source(py(solution) + py(demo)) == demo.strip()
     method = "class Solution:\n    def add(self, a, b):\n        return a + b\n"
     assert source(py(method) + py(demo), entry_point="Solution.add") == method.strip()
-    assert source(py("add = lambda a, b: a + b\n") + py(demo), entry_point="add") == "add = lambda a, b: a + b"
+    assert (
+        source(py("add = lambda a, b: a + b\n") + py(demo), entry_point="add")
+        == "add = lambda a, b: a + b"
+    )
 
 
 def test_entry_point_that_nothing_defines_changes_nothing() -> None:
@@ -272,7 +280,11 @@ def test_policies_of_verl(response: str, verl_sf: str | None, prime: str) -> Non
     assert [g and g.source.decode() for g in got] == [verl_sf, prime]
 
 
-@given(st.lists(st.sampled_from(["```python", "```", "py\n", "\n", "x = 1", " ", "`", "A"]), max_size=12))
+@given(
+    st.lists(
+        st.sampled_from(["```python", "```", "py\n", "\n", "x = 1", " ", "`", "A"]), max_size=12
+    )
+)
 def test_policies_of_verl_hold_for_any_text(parts: list[str]) -> None:
     text = "".join(parts)
     expected = text.split("```python")[-1].split("```")[0]
@@ -294,7 +306,9 @@ def test_policies_of_verl_hold_for_any_text(parts: list[str]) -> None:
 
 
 def test_facts() -> None:
-    found = extract(f"<think>a</think>\n```text\nx\n```\n{py(DRAFT)}{py()}```text\ny\n```", language="py")
+    found = extract(
+        f"<think>a</think>\n```text\nx\n```\n{py(DRAFT)}{py()}```text\ny\n```", language="py"
+    )
     facts = found.extraction
     assert found.program is not None
     assert found.program.extraction == facts
@@ -402,7 +416,9 @@ def test_any_bytes(response: bytes) -> None:
     extract(response, language="python")
 
 
-@given(st.text(alphabet="abc =()\n#", max_size=80).filter(lambda t: "```" not in t and "~~~" not in t))
+@given(
+    st.text(alphabet="abc =()\n#", max_size=80).filter(lambda t: "```" not in t and "~~~" not in t)
+)
 def test_a_well_formed_block_comes_back_as_it_is(extra: str) -> None:
     code = f"x = 1\n# {extra.replace(chr(10), ' ')}\nprint(x)\n"
     program = extract(f"Text\n\n```python\n{code}```\n\nMore text.", language="python").program

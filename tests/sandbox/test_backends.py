@@ -22,7 +22,6 @@ from verifier.sandbox.base import CompileJob, RunJob
 from verifier.types import Harness, Killer, Limits
 
 
-
 @contextlib.asynccontextmanager
 async def one_slot(sandbox):
     slot = None
@@ -57,7 +56,9 @@ def processes_of(sandbox) -> dict[int, str]:
 
 
 async def compiled(slot, source: str, harness=Harness.PYTHON):
-    facts = await slot.compile(CompileJob(harness, {"main.py": source.encode()}, (), (), conformance.LIMITS))
+    facts = await slot.compile(
+        CompileJob(harness, {"main.py": source.encode()}, (), (), conformance.LIMITS)
+    )
     assert facts.ok, facts.message
     return facts.artifact
 
@@ -69,7 +70,9 @@ async def outputs(slot, source: str, inputs=(b"",), limits=conformance.LIMITS):
 
 async def test_conformance(sandbox_of):
     async with one_slot(sandbox_of()) as slot:
-        problems = [p for check in conformance.CHECKS if (p := await conformance.run_check(slot, check))]
+        problems = [
+            p for check in conformance.CHECKS if (p := await conformance.run_check(slot, check))
+        ]
         assert slot.healthy
     assert problems == []
 
@@ -77,7 +80,9 @@ async def test_conformance(sandbox_of):
 async def test_exec_mode_has_the_same_verdicts(sandbox_of):
     """A fresh interpreter per run instead of a fork of the warm one."""
     async with one_slot(sandbox_of(spawn_python=True)) as slot:
-        problems = [p for check in conformance.CHECKS if (p := await conformance.run_check(slot, check))]
+        problems = [
+            p for check in conformance.CHECKS if (p := await conformance.run_check(slot, check))
+        ]
     assert problems == []
 
 
@@ -104,12 +109,24 @@ async def test_compiled_language(sandbox_of, backend):
     async with one_slot(sandbox_of()) as slot:
         try:
             facts = await slot.compile(
-                CompileJob(Harness.EXEC, {"main.cpp": source}, ("g++", "-O1", "-o", "main", "main.cpp"), ("main",), limits)
+                CompileJob(
+                    Harness.EXEC,
+                    {"main.cpp": source},
+                    ("g++", "-O1", "-o", "main", "main.cpp"),
+                    ("main",),
+                    limits,
+                )
             )
         except BackendError as e:
             pytest.skip(str(e))
         assert facts.ok, facts.message
-        job = RunJob(Harness.EXEC, facts.artifact, ("/program/main",), (b"2 3", b"4 5", b"x"), conformance.LIMITS)
+        job = RunJob(
+            Harness.EXEC,
+            facts.artifact,
+            ("/program/main",),
+            (b"2 3", b"4 5", b"x"),
+            conformance.LIMITS,
+        )
         got = [(f.stdout, f.exit_code) async for f in slot.run(job)]
         assert got == [(b"5\n", 0), (b"9\n", 0), (b"", 3)]
 
@@ -118,9 +135,16 @@ async def test_compile_error_and_hostile_compile(sandbox_of):
     limits = Limits(cpu_time_s=5, wall_time_s=15, memory_bytes=512 << 20, output_bytes=1 << 20)
     argv = ("g++", "-fmax-errors=3", "-o", "main", "main.cpp")
     async with one_slot(sandbox_of()) as slot:
-        for source in (b"int main( {", b'#include "/etc/shadow"\nint main(){}', b'#include "/dev/zero"\n', b""):
+        for source in (
+            b"int main( {",
+            b'#include "/etc/shadow"\nint main(){}',
+            b'#include "/dev/zero"\n',
+            b"",
+        ):
             try:
-                facts = await slot.compile(CompileJob(Harness.EXEC, {"main.cpp": source}, argv, ("main",), limits))
+                facts = await slot.compile(
+                    CompileJob(Harness.EXEC, {"main.cpp": source}, argv, ("main",), limits)
+                )
             except BackendError as e:
                 pytest.skip(str(e))
             assert not facts.ok
@@ -129,30 +153,43 @@ async def test_compile_error_and_hostile_compile(sandbox_of):
         # Links, pipes and folders where the artifact should be are not fetched, and are cleaned away.
         shell = ("sh", "main.sh")
         script = b"ln -s /etc/passwd a.out; mkfifo b.out; mkdir c.out; chmod 000 c.out; ln -s / d; truncate -s 100G e.out"
-        facts = await slot.compile(CompileJob(Harness.EXEC, {"main.sh": script}, shell, ("*.out",), limits))
+        facts = await slot.compile(
+            CompileJob(Harness.EXEC, {"main.sh": script}, shell, ("*.out",), limits)
+        )
         assert not facts.ok
-        facts = await slot.compile(CompileJob(Harness.EXEC, {"main.sh": b"ls -A > x.out"}, shell, ("*.out",), limits))
-        assert [(n, bytes(d)) for n, _, d in jobs.unpack(memoryview(facts.artifact))] == [("x.out", b"main.sh\nx.out\n")]
+        facts = await slot.compile(
+            CompileJob(Harness.EXEC, {"main.sh": b"ls -A > x.out"}, shell, ("*.out",), limits)
+        )
+        assert [(n, bytes(d)) for n, _, d in jobs.unpack(memoryview(facts.artifact))] == [
+            ("x.out", b"main.sh\nx.out\n")
+        ]
 
 
 async def test_missing_interpreter_is_not_the_programs_fault(sandbox_of):
     async with one_slot(sandbox_of()) as slot:
         with pytest.raises(SlotError, match="no /usr/bin/no-such"):
-            async for _ in slot.run(RunJob(Harness.EXEC, b"", ("/usr/bin/no-such",), (b"",), conformance.LIMITS)):
+            async for _ in slot.run(
+                RunJob(Harness.EXEC, b"", ("/usr/bin/no-such",), (b"",), conformance.LIMITS)
+            ):
                 pass
 
 
 async def test_cancel_kills_the_run_and_leaves_the_slot_clean(sandbox_of):
     limits = Limits(cpu_time_s=30, wall_time_s=60)
     async with one_slot(sandbox_of()) as slot:
-        artifact = await compiled(slot, "import time\nprint(input(), flush=True)\nif input() == 'hang': time.sleep(100)")
+        artifact = await compiled(
+            slot, "import time\nprint(input(), flush=True)\nif input() == 'hang': time.sleep(100)"
+        )
         job = RunJob(Harness.PYTHON, artifact, (), (b"a\ngo", b"b\nhang", b"c\ngo"), limits)
         async with contextlib.aclosing(slot.run(job)) as runs:
             async for facts in runs:
                 assert facts.stdout == b"a\n"
                 break
         assert slot.healthy
-        assert [f.stdout async for f in slot.run(RunJob(Harness.PYTHON, artifact, (), (b"d\ngo",), limits))] == [b"d\n"]
+        assert [
+            f.stdout
+            async for f in slot.run(RunJob(Harness.PYTHON, artifact, (), (b"d\ngo",), limits))
+        ] == [b"d\n"]
 
 
 async def test_a_killed_supervisor_leaves_nothing(backend, tmp_path):
@@ -199,8 +236,16 @@ def _slot_processes(holder: int, backend: str) -> list[psutil.Process]:
 
     client = docker.from_env()
     try:
-        found = [c for c in client.api.containers() if c["Labels"].get("verifier.run", "").startswith(f"{holder}-")]
-        return [psutil.Process(int(row[1])) for c in found for row in client.api.top(c["Id"])["Processes"]]
+        found = [
+            c
+            for c in client.api.containers()
+            if c["Labels"].get("verifier.run", "").startswith(f"{holder}-")
+        ]
+        return [
+            psutil.Process(int(row[1]))
+            for c in found
+            for row in client.api.top(c["Id"])["Processes"]
+        ]
     finally:
         client.close()
 
@@ -212,7 +257,11 @@ async def test_start_sweeps_what_a_dead_one_left(sandbox_of, backend):
         await sandbox.start()
         if backend == "namespaces":
             mine = f"verifier-{os.getpid()}-"
-            left = [p for p in Path("/sys/fs/cgroup").rglob("verifier-*") if not p.name.startswith(mine) and p.is_dir()]
+            left = [
+                p
+                for p in Path("/sys/fs/cgroup").rglob("verifier-*")
+                if not p.name.startswith(mine) and p.is_dir()
+            ]
             assert [p for p in left if not psutil.pid_exists(int(p.name.split("-")[1]))] == []
     finally:
         await sandbox.close()
@@ -237,7 +286,9 @@ async def test_containers_have_the_hardening():
             assert host["CapDrop"] == ["ALL"]
             assert not host["CapAdd"]
             assert host["Privileged"] is False
-            options = dict(o.split("=", 1) if "=" in o else o.split(":", 1) for o in host["SecurityOpt"])
+            options = dict(
+                o.split("=", 1) if "=" in o else o.split(":", 1) for o in host["SecurityOpt"]
+            )
             assert options["no-new-privileges"] == "true"
             assert json.loads(options["seccomp"])["defaultAction"] == "SCMP_ACT_ERRNO"
             assert 0 < host["PidsLimit"] <= 2000
@@ -246,10 +297,15 @@ async def test_containers_have_the_hardening():
             assert host["LogConfig"]["Type"] == "none"
             assert host["AutoRemove"] is True
             assert data["Config"]["User"] == "65532:65532"
-            assert all(m["RW"] is False for m in data["Mounts"] if m["Destination"] != "/verifier/run")
+            assert all(
+                m["RW"] is False for m in data["Mounts"] if m["Destination"] != "/verifier/run"
+            )
             assert not any("docker.sock" in m["Source"] for m in data["Mounts"])
             assert data["Config"]["Labels"]["verifier.run"] == sandbox.run_id
-        assert client.api.containers(all=True, filters={"label": f"verifier.run={sandbox.run_id}"}) == []
+        assert (
+            client.api.containers(all=True, filters={"label": f"verifier.run={sandbox.run_id}"})
+            == []
+        )
     finally:
         client.close()
 
@@ -258,8 +314,12 @@ async def test_memory_follows_the_job(sandbox_of):
     """The same slot, a low limit and then a high one: the limit is each job's own."""
     source = "x = bytearray(b'x') * (200 << 20); print(len(x))"
     async with one_slot(sandbox_of()) as slot:
-        low = await outputs(slot, source, limits=Limits(cpu_time_s=5, wall_time_s=10, memory_bytes=64 << 20))
-        high = await outputs(slot, source, limits=Limits(cpu_time_s=5, wall_time_s=10, memory_bytes=512 << 20))
+        low = await outputs(
+            slot, source, limits=Limits(cpu_time_s=5, wall_time_s=10, memory_bytes=64 << 20)
+        )
+        high = await outputs(
+            slot, source, limits=Limits(cpu_time_s=5, wall_time_s=10, memory_bytes=512 << 20)
+        )
         assert low[0].oom_kills > 0 or low[0].killer is Killer.MEMORY
         assert high[0].stdout == b"209715200\n"
         assert high[0].memory_bytes > 190 << 20

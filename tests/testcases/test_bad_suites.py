@@ -42,14 +42,26 @@ BAD: dict[str, tuple[object, str]] = {
     "null output": ({"inputs": ["1", "2"], "outputs": ["1", None]}, "outputs[1]"),
     "object as input": ({"inputs": [{"a": 1}], "outputs": ["1"]}, "inputs[0]"),
     "object as line": ({"inputs": [["1", {}]], "outputs": ["1"]}, "inputs[0]"),
-    "call: input is no json": ({"fn_name": "f", "inputs": ["1", "x"], "outputs": ["1", "2"]}, "inputs[1]"),
-    "call: output is no json": ({"fn_name": "f", "inputs": ["1", "2"], "outputs": ["1", "[2"]}, "outputs[1]"),
+    "call: input is no json": (
+        {"fn_name": "f", "inputs": ["1", "x"], "outputs": ["1", "2"]},
+        "inputs[1]",
+    ),
+    "call: output is no json": (
+        {"fn_name": "f", "inputs": ["1", "2"], "outputs": ["1", "[2"]},
+        "outputs[1]",
+    ),
     "call: null input": ({"fn_name": "f", "inputs": [None], "outputs": [1]}, "inputs[0]"),
     "call: set": ({"fn_name": "f", "inputs": [[{1}]], "outputs": [1]}, "inputs[0]"),
-    "call: deep text": ({"fn_name": "f", "inputs": ["[" * 10_000 + "]" * 10_000], "outputs": ["1"]}, "inputs[0]"),
+    "call: deep text": (
+        {"fn_name": "f", "inputs": ["[" * 10_000 + "]" * 10_000], "outputs": ["1"]},
+        "inputs[0]",
+    ),
     "call: name": ({"fn_name": "f(", "inputs": ["1"], "outputs": ["1"]}, "fn_name"),
     "call: name is a list": ({"fn_name": ["f"], "inputs": ["1"], "outputs": ["1"]}, "fn_name"),
-    "call: checker": ({"fn_name": "f", "inputs": ["1"], "outputs": ["1"], "checker": "x"}, "checker"),
+    "call: checker": (
+        {"fn_name": "f", "inputs": ["1"], "outputs": ["1"], "checker": "x"},
+        "checker",
+    ),
     "checker is a number": ({"inputs": ["1"], "outputs": ["1"], "checker": 5}, "checker"),
     "weights: count": ({"inputs": ["1"], "outputs": ["1"], "weights": [1, 2]}, "weights"),
     "weights: negative": ({"inputs": ["1"], "outputs": ["1"], "weights": [-1]}, "weights[0]"),
@@ -61,7 +73,10 @@ BAD: dict[str, tuple[object, str]] = {
     "asserts: no python": ({"assert_case": ["assert f(1) =="]}, "assert_case[0]"),
     "asserts: numbers": ({"assert_case": [1]}, "assert_case[0]"),
     "asserts: object": ({"assert_case": {"a": 1}}, "assert_case"),
-    "asserts: lengths": ({"assert_case": ["assert f(1)"], "inputs": ["", ""], "outputs": ["", ""]}, "inputs"),
+    "asserts: lengths": (
+        {"assert_case": ["assert f(1)"], "inputs": ["", ""], "outputs": ["", ""]},
+        "inputs",
+    ),
     "asserts: NUL": ({"assert_case": ["assert f(1)\0"]}, "assert_case[0]"),
     "asserts: deep": ({"assert_case": ["assert " + "-" * 200_000 + "1"]}, "assert_case[0]"),
     "list of both": (["assert f(1)", {"input": "1", "output": "2"}], "ground_truth[0]"),
@@ -70,9 +85,15 @@ BAD: dict[str, tuple[object, str]] = {
     "apps: list": ({"input_output": "[]"}, "ground_truth"),
     "mbpp: empty": ({"test_list": []}, "test_list"),
     "codecontests: no cases": ({"public_tests": {"input": [], "output": []}}, "public_tests"),
-    "codecontests: lengths": ({"private_tests": {"input": ["1"], "output": []}}, "private_tests.output"),
+    "codecontests: lengths": (
+        {"private_tests": {"input": ["1"], "output": []}},
+        "private_tests.output",
+    ),
     "codecontests: text": ({"private_tests": {"input": "1", "output": []}}, "private_tests.input"),
-    "codecontests: time": ({"public_tests": {"input": ["1"], "output": ["1"]}, "time_limit": -1}, "time_limit"),
+    "codecontests: time": (
+        {"public_tests": {"input": ["1"], "output": ["1"]}, "time_limit": -1},
+        "time_limit",
+    ),
     "codecontests: seconds": (
         {"public_tests": {"input": ["1"], "output": ["1"]}, "time_limit": {"seconds": "soon"}},
         "time_limit.seconds",
@@ -84,7 +105,10 @@ BAD: dict[str, tuple[object, str]] = {
         {"public_test_cases": [{"input": "1", "output": "1", "testtype": "functional"}]},
         "test_cases.fn_name",
     ),
-    "livecodebench: kind": ({"public_test_cases": [{"input": "1", "output": "1", "testtype": "x"}]}, "test_cases[0].type"),
+    "livecodebench: kind": (
+        {"public_test_cases": [{"input": "1", "output": "1", "testtype": "x"}]},
+        "test_cases[0].type",
+    ),
     "primeintellect: empty": ({"verification_info": {"test_cases": []}}, "test_cases"),
     "primeintellect: no cases": ({"verification_info": {}}, "test_cases"),
     "primeintellect: no output": ({"test_cases": [{"input": "1"}]}, "test_cases[0].output"),
@@ -102,13 +126,19 @@ BAD: dict[str, tuple[object, str]] = {
         "test_cases.fn_name",
     ),
     "codeforces: no tests": ({"official_tests": []}, "official_tests"),
-    "codeforces: files": ({"official_tests": [{"input": "", "output": ""}], "input_mode": "file"}, "input_mode"),
+    "codeforces: files": (
+        {"official_tests": [{"input": "", "output": ""}], "input_mode": "file"},
+        "input_mode",
+    ),
     "codeforces: interactive": (
         {"official_tests": [{"input": "", "output": ""}], "interaction_format": "Ask."},
         "interaction_format",
     ),
     "humaneval: no name": ({"test": "def check(candidate):\n    pass"}, "entry_point"),
-    "humaneval: name": ({"test": "def check(candidate):\n    pass", "entry_point": "f; import os"}, "entry_point"),
+    "humaneval: name": (
+        {"test": "def check(candidate):\n    pass", "entry_point": "f; import os"},
+        "entry_point",
+    ),
     "humaneval: broken": ({"test": "def check(candidate)", "entry_point": "f"}, "test"),
     "humaneval: number": ({"test": 5, "entry_point": "f"}, "test"),
     "pytest: broken": ({"test": "def test_a(:"}, "test"),
@@ -217,7 +247,11 @@ def test_instructions_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("optimized", [False, True])
 def test_plain_pickles(protocol: int, optimized: bool) -> None:
     shared = ["x", 1]
-    value = {"a": [1, -5, 2**40, 2**100, 2.5, None, True, False, "ü", (), (1,), (1, 2), (1, 2, 3, 4)], "b": shared, "c": shared}
+    value = {
+        "a": [1, -5, 2**40, 2**100, 2.5, None, True, False, "ü", (), (1,), (1, 2), (1, 2, 3, 4)],
+        "b": shared,
+        "c": shared,
+    }
     value["d"] = {str(i): [i] for i in range(300)}  # type: ignore[assignment]
     data = pickle.dumps(value, protocol)
     assert plain_loads(pickletools.optimize(data) if optimized else data) == value

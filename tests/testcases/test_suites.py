@@ -37,7 +37,10 @@ GOOD_STDIN: dict[str, tuple[str, object]] = {
     "triple encoded": ("prime", json.dumps(json.dumps(json.dumps(TWO)))),
     "fn_name null": ("prime", {**TWO, "fn_name": None}),
     "fn_name empty": ("prime", {**TWO, "fn_name": ""}),
-    "lists of lines": ("prime", {"inputs": [["2 3", ""], ["10 -4", ""]], "outputs": [["5", ""], ["6", ""]]}),
+    "lists of lines": (
+        "prime",
+        {"inputs": [["2 3", ""], ["10 -4", ""]], "outputs": [["5", ""], ["6", ""]]},
+    ),
     "bytes inside": ("prime", {"inputs": [b"2 3\n", b"10 -4\n"], "outputs": [b"5\n", b"6\n"]}),
     "tuples": ("prime", {"inputs": ("2 3\n", "10 -4\n"), "outputs": ("5\n", "6\n")}),
     "eurus2": ("eurus2", json.dumps(TWO)),
@@ -53,25 +56,41 @@ GOOD_STDIN: dict[str, tuple[str, object]] = {
     ),
     "codecontests without groups": (
         "code_contests",
-        {"public_tests": None, "private_tests": {"input": ["2 3\n", "10 -4\n"], "output": ["5\n", "6\n"]}},
+        {
+            "public_tests": None,
+            "private_tests": {"input": ["2 3\n", "10 -4\n"], "output": ["5\n", "6\n"]},
+        },
     ),
     "codecontests rows": ("codecontests", {"public_tests": STDIN_ROWS}),
     "livecodebench packed": (
         "livecodebench",
-        {"public_test_cases": json.dumps(LCB_ROWS[:1]), "private_test_cases": packed(json.dumps(LCB_ROWS[1:]))},
+        {
+            "public_test_cases": json.dumps(LCB_ROWS[:1]),
+            "private_test_cases": packed(json.dumps(LCB_ROWS[1:])),
+        },
     ),
-    "livecodebench plain": ("LiveCodeBench", {"public_test_cases": LCB_ROWS, "private_test_cases": ""}),
+    "livecodebench plain": (
+        "LiveCodeBench",
+        {"public_test_cases": LCB_ROWS, "private_test_cases": ""},
+    ),
     "livecodebench list in the pickle": (
         "livecodebench",
         {"public_test_cases": "[]", "private_test_cases": packed(LCB_ROWS)},
     ),
     "primeintellect": (
         "primeintellect",
-        {"language": "python", "test_cases": [{**r, "type": "stdin_stdout", "fn_name": None} for r in STDIN_ROWS]},
+        {
+            "language": "python",
+            "test_cases": [{**r, "type": "stdin_stdout", "fn_name": None} for r in STDIN_ROWS],
+        },
     ),
     "verification_info": (
         "synthetic1",
-        {"verification_info": json.dumps({"test_cases": [{**r, "type": "stdin_stdout"} for r in STDIN_ROWS]})},
+        {
+            "verification_info": json.dumps(
+                {"test_cases": [{**r, "type": "stdin_stdout"} for r in STDIN_ROWS]}
+            )
+        },
     ),
     "codeforces": ("codeforces", {"official_tests": STDIN_ROWS, "input_mode": "stdio"}),
     "codeforces text": ("codeforces", {"official_tests": json.dumps(STDIN_ROWS)}),
@@ -80,7 +99,10 @@ GOOD_STDIN: dict[str, tuple[str, object]] = {
         {"official_tests": STDIN_ROWS[:1], "generated_tests": STDIN_ROWS[1:]},
     ),
     "list of cases": ("auto", STDIN_ROWS),
-    "verl row": ("auto", {"reward_model": {"style": "rule", "ground_truth": json.dumps(TWO)}, "prompt": []}),
+    "verl row": (
+        "auto",
+        {"reward_model": {"style": "rule", "ground_truth": json.dumps(TWO)}, "prompt": []},
+    ),
 }
 
 
@@ -101,11 +123,17 @@ LINES = ["[1, 2]\n3", "[]\n0"]
 GOOD_CALLS: dict[str, tuple[str, object]] = {
     "lines and texts": ("prime", {"fn_name": "f", "inputs": LINES, "outputs": ["6", "0"]}),
     "lines and values": ("prime", {"fn_name": "f", "inputs": LINES, "outputs": [6, 0]}),
-    "lines with a blank one": ("prime", {"fn_name": "f", "inputs": ["[1,2]\n3\n", "[]\n\n0"], "outputs": ["6", "0"]}),
+    "lines with a blank one": (
+        "prime",
+        {"fn_name": "f", "inputs": ["[1,2]\n3\n", "[]\n\n0"], "outputs": ["6", "0"]},
+    ),
     "arguments and values": ("prime", {"fn_name": "f", "inputs": ARGS, "outputs": [6, 0]}),
     "arguments and texts": ("prime", {"fn_name": "f", "inputs": ARGS, "outputs": ["6", "0"]}),
     "wrapped outputs": ("apps", {"fn_name": "f", "inputs": ARGS, "outputs": [[6], [0]]}),
-    "apps row": ("apps", {"input_output": json.dumps({"fn_name": "f", "inputs": ARGS, "outputs": [[6], [0]]})}),
+    "apps row": (
+        "apps",
+        {"input_output": json.dumps({"fn_name": "f", "inputs": ARGS, "outputs": [[6], [0]]})},
+    ),
     "primeintellect": (
         "primeintellect",
         {
@@ -140,7 +168,9 @@ def test_call_formats(name: str, auto: bool) -> None:
     ]
 
 
-def expected(outputs: list[object], inputs: list[object] | None = None, fmt: str = "auto") -> list[object]:
+def expected(
+    outputs: list[object], inputs: list[object] | None = None, fmt: str = "auto"
+) -> list[object]:
     data = {"fn_name": "f", "inputs": inputs or [["x"]] * len(outputs), "outputs": outputs}
     return [json.loads(c.expected or b"") for c in load_suite(data, fmt=fmt).cases]
 
@@ -180,7 +210,9 @@ def test_integers_of_any_size() -> None:
     digits = "1" * 5000
     suite = load_suite(f'{{"inputs": [{digits}], "outputs": [{digits}]}}')
     assert suite.cases == (Case(digits.encode(), digits.encode()),)
-    suite = load_suite(f'{{"fn_name": "f", "inputs": [[{digits}]], "outputs": [[[{digits}], 1.5]]}}')
+    suite = load_suite(
+        f'{{"fn_name": "f", "inputs": [[{digits}]], "outputs": [[[{digits}], 1.5]]}}'
+    )
     assert suite.cases == (Case(f"[{digits}]".encode(), f"[[{digits}],1.5]".encode()),)
     suite = load_suite({"fn_name": "f", "inputs": [[10**5000]], "outputs": [1]})
     assert suite.cases[0].stdin == b"[1" + b"0" * 5000 + b"]"
@@ -202,7 +234,9 @@ class Array:
 
 
 def test_arrays() -> None:
-    assert load_suite({"inputs": Array(["1", Array(["2", "3"])]), "outputs": Array(["4", "5"])}).cases == (
+    assert load_suite(
+        {"inputs": Array(["1", Array(["2", "3"])]), "outputs": Array(["4", "5"])}
+    ).cases == (
         Case(b"1", b"4"),
         Case(b"2\n3", b"5"),
     )
@@ -218,14 +252,28 @@ def test_weights_and_checker() -> None:
 
 
 def test_limits_of_the_data() -> None:
-    rows = {"official_tests": STDIN_ROWS, "time_limit": 2.5, "memory_limit": 256.0, "generated_checker": "x = 1"}
+    rows = {
+        "official_tests": STDIN_ROWS,
+        "time_limit": 2.5,
+        "memory_limit": 256.0,
+        "generated_checker": "x = 1",
+    }
     suite = load_suite(rows)
     assert suite.limits == LimitOverrides(cpu_time_s=2.5, memory_bytes=256 << 20)
     assert suite.checker == "x = 1"
     groups = {"public_tests": {"input": ["1"], "output": ["2"]}}
-    suite = load_suite({**groups, "time_limit": {"seconds": 1, "nanos": 500_000_000}, "memory_limit_bytes": 256000000})
+    suite = load_suite(
+        {
+            **groups,
+            "time_limit": {"seconds": 1, "nanos": 500_000_000},
+            "memory_limit_bytes": 256000000,
+        }
+    )
     assert suite.limits == LimitOverrides(cpu_time_s=1.5, memory_bytes=256000000)
-    assert load_suite({**groups, "time_limit": None, "memory_limit_bytes": 0}).limits == LimitOverrides()
+    assert (
+        load_suite({**groups, "time_limit": None, "memory_limit_bytes": 0}).limits
+        == LimitOverrides()
+    )
     taco = {"input_output": TWO, "time_limit": "2.0 seconds", "memory_limit": "256.0 megabytes"}
     assert load_suite(taco).limits == LimitOverrides(cpu_time_s=2.0, memory_bytes=256 << 20)
     assert load_suite({"input_output": TWO, "time_limit": None}).limits == LimitOverrides()
@@ -236,7 +284,10 @@ GOOD_ASSERTS: dict[str, tuple[str, object]] = {
     "assert_case": ("assert", {"assert_case": ASSERTS}),
     "assert_case text": ("prime", json.dumps({"assert_case": ASSERTS})),
     "assert_case as text of a list": ("prime", {"assert_case": json.dumps(ASSERTS)}),
-    "assert_case beside inputs": ("prime", {"assert_case": ASSERTS, "inputs": ["", ""], "outputs": [None, None]}),
+    "assert_case beside inputs": (
+        "prime",
+        {"assert_case": ASSERTS, "inputs": ["", ""], "outputs": [None, None]},
+    ),
     "list": ("assert", ASSERTS),
     "acecode": ("acecode", {"test_cases": ASSERTS}),
     "acecode list": ("acecode", json.dumps(ASSERTS)),
@@ -290,7 +341,10 @@ def test_humaneval() -> None:
         assert suite.kind is SuiteKind.ASSERT
         assert suite.fn_name == "inc"
         assert [c.test for c in suite.cases] == [f"{test}\ncheck(inc)\n"]
-    assert load_suite({"test": test, "entry_point": "Solution().inc"}).cases[0].test == f"{test}\ncheck(Solution().inc)\n"
+    assert (
+        load_suite({"test": test, "entry_point": "Solution().inc"}).cases[0].test
+        == f"{test}\ncheck(Solution().inc)\n"
+    )
     assert load_suite({"test": test}, fn_name="inc").fn_name == "inc"
 
 
@@ -301,7 +355,11 @@ def test_humaneval_of_the_package() -> None:
     assert len(problems) == 164
     for problem in problems.values():
         suite = load_suite(problem)
-        assert (suite.kind, len(suite.cases), suite.fn_name) == (SuiteKind.ASSERT, 1, problem["entry_point"])
+        assert (suite.kind, len(suite.cases), suite.fn_name) == (
+            SuiteKind.ASSERT,
+            1,
+            problem["entry_point"],
+        )
 
 
 PYTEST = """\
@@ -328,7 +386,10 @@ class TestBig:
 def test_pytest_bodies(data: object, fmt: str) -> None:
     suite = load_suite(data, fmt=fmt)
     body = PYTEST.replace("from solution import add, sub as minus", "minus = sub")
-    assert [c.test for c in suite.cases] == [f"{body}\ntest_small()\n", f"{body}\nTestBig().test_one()\n"]
+    assert [c.test for c in suite.cases] == [
+        f"{body}\ntest_small()\n",
+        f"{body}\nTestBig().test_one()\n",
+    ]
 
 
 def test_pytest_bodies_run() -> None:
@@ -351,7 +412,9 @@ def test_function_name_from_outside() -> None:
 def test_formats_are_named() -> None:
     assert FORMATS[0] == "auto"
     assert load_suite(TWO, fmt="Prime").digest == load_suite(TWO).digest
-    with pytest.raises(RequestError, match="ground_truth_format: unknown format 'prine'; known: prime"):
+    with pytest.raises(
+        RequestError, match="ground_truth_format: unknown format 'prine'; known: prime"
+    ):
         load_suite(TWO, fmt="prine")
     with pytest.raises(RequestError, match="fn_name"):
         load_suite(TWO, fn_name="f(")
@@ -359,7 +422,9 @@ def test_formats_are_named() -> None:
 
 def test_digest_is_stable() -> None:
     """A change of this value means that every stored suite gets a new name: bump the version on purpose."""
-    assert load_suite(TWO).digest == "5304b1f4b1e5f21d8b29d34ac09c0870aac5b1130b88d13deff3157df254e842"
+    assert (
+        load_suite(TWO).digest == "5304b1f4b1e5f21d8b29d34ac09c0870aac5b1130b88d13deff3157df254e842"
+    )
 
 
 BASE = Suite(SuiteKind.STDIN, (Case(b"a", b"b"), Case(b"c", b"d")))
@@ -387,6 +452,6 @@ def test_digests_tell_suites_apart() -> None:
 
 def test_digest_does_not_depend_on_itself_or_on_number_types() -> None:
     assert suite_digest(Suite(SuiteKind.STDIN, BASE.cases, digest="x")) == suite_digest(BASE)
-    assert suite_digest(Suite(SuiteKind.STDIN, BASE.cases, limits=LimitOverrides(cpu_time_s=1))) == suite_digest(
-        Suite(SuiteKind.STDIN, BASE.cases, limits=LimitOverrides(cpu_time_s=1.0))
-    )
+    assert suite_digest(
+        Suite(SuiteKind.STDIN, BASE.cases, limits=LimitOverrides(cpu_time_s=1))
+    ) == suite_digest(Suite(SuiteKind.STDIN, BASE.cases, limits=LimitOverrides(cpu_time_s=1.0)))

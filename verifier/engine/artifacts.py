@@ -19,7 +19,14 @@ ENTRY_BYTES = 2048
 def artifact_key(program: Program, recipe: Recipe, toolchain: str) -> str:
     """Content, flags and toolchain: whatever could make another artifact makes another key."""
     digest = hashlib.sha256()
-    for part in (program.language, toolchain, *recipe.compile_argv, "\0", *recipe.outputs, *map(repr, recipe.env)):
+    for part in (
+        program.language,
+        toolchain,
+        *recipe.compile_argv,
+        "\0",
+        *recipe.outputs,
+        *map(repr, recipe.env),
+    ):
         data = part.encode("utf-8", "surrogateescape")
         digest.update(len(data).to_bytes(8, "big") + data)
     digest.update(program.source)
@@ -52,7 +59,9 @@ class ArtifactCache:
         self._entries.move_to_end(key)
         return dataclasses.replace(found, cached=True)
 
-    async def get(self, key: str, compile_now: Callable[[], Awaitable[CompileFacts]]) -> CompileFacts:
+    async def get(
+        self, key: str, compile_now: Callable[[], Awaitable[CompileFacts]]
+    ) -> CompileFacts:
         """The artifact of `key`; compiles at most once at a time. A failed compile is kept like any other.
 
         Compilers that were killed by a limit are not kept: another try may get further.

@@ -182,9 +182,13 @@ class Engine:
 
     def _check(self, task: ScoreTask) -> None:
         if task.extraction_policy not in extraction.POLICIES:
-            raise RequestError("extraction_policy", _unknown(task.extraction_policy, extraction.POLICIES))
+            raise RequestError(
+                "extraction_policy", _unknown(task.extraction_policy, extraction.POLICIES)
+            )
         if task.policy.name not in judging.SCORE_POLICIES:
-            raise RequestError("score_policy.name", _unknown(task.policy.name, judging.SCORE_POLICIES))
+            raise RequestError(
+                "score_policy.name", _unknown(task.policy.name, judging.SCORE_POLICIES)
+            )
         comparator = task.comparator or task.suite.comparator
         if comparator.name not in judging.COMPARATORS:
             raise RequestError("comparator.name", _unknown(comparator.name, judging.COMPARATORS))
@@ -197,16 +201,27 @@ class Engine:
         found = await _extract(task)
         run = _Run(self, task, limits, found.program, started)
         base = Result(
-            Outcome.SCORED, total=len(suite.cases), extraction=found.extraction, runner=self.sandbox.name,
-            trust=suite.trust, request_id=task.request_id,
+            Outcome.SCORED,
+            total=len(suite.cases),
+            extraction=found.extraction,
+            runner=self.sandbox.name,
+            trust=suite.trust,
+            request_id=task.request_id,
         )
         if suite.checker is not None:
             # A suite with a checker cannot be judged by comparison: without it there is no verdict.
             return base.replace(
-                outcome=Outcome.INFRA_ERROR, error="checker: programs that judge are not implemented yet"
+                outcome=Outcome.INFRA_ERROR,
+                error="checker: programs that judge are not implemented yet",
             )
         if found.program is None:
-            return _finish(base, task, [CaseResult(i, Status.NO_CODE) for i in range(len(suite.cases))], run, started)
+            return _finish(
+                base,
+                task,
+                [CaseResult(i, Status.NO_CODE) for i in range(len(suite.cases))],
+                run,
+                started,
+            )
         try:
             cases = await run.all_cases()
         except (SlotError, BackendError) as e:
@@ -244,7 +259,11 @@ class Engine:
                     compiled = await self.compiled(task.program, recipe, holder, task.priority)
                     if not compiled.ok:
                         return RunOutcome(
-                            Status.COMPILE_ERROR, compiled.facts, compiled, self.sandbox.name, compiled.message
+                            Status.COMPILE_ERROR,
+                            compiled.facts,
+                            compiled,
+                            self.sandbox.name,
+                            compiled.message,
                         )
                     job = _job(recipe, recipe.run_harness, compiled.artifact, [task.stdin], limits)
                 else:
@@ -292,7 +311,9 @@ class Engine:
             if not holder:
                 holder.extend(await self._pool.take(1, priority))
             job = CompileJob(
-                harness=recipe.run_harness if recipe.run_harness is not Harness.EXEC else Harness.EXEC,
+                harness=recipe.run_harness
+                if recipe.run_harness is not Harness.EXEC
+                else Harness.EXEC,
                 files={recipe.file_name(program.source): program.source},
                 argv=recipe.compile_argv,
                 outputs=recipe.outputs,
@@ -308,7 +329,9 @@ class Engine:
         if not self._started:
             raise BackendError("the engine is not running")
         if self._taken >= self._max_queue:
-            raise OverloadedError(f"{self._taken} tasks are queued or running; the limit is {self._max_queue}")
+            raise OverloadedError(
+                f"{self._taken} tasks are queued or running; the limit is {self._max_queue}"
+            )
         self._taken += 1
         try:
             yield
@@ -329,7 +352,12 @@ class _Run:
     """The cases of one task on their way through the slots."""
 
     def __init__(
-        self, engine: Engine, task: ScoreTask, limits: Limits, program: Program | None, started: float
+        self,
+        engine: Engine,
+        task: ScoreTask,
+        limits: Limits,
+        program: Program | None,
+        started: float,
     ) -> None:
         self.engine, self.task, self.limits, self.program = engine, task, limits, program
         self.pool = engine._pool
@@ -344,7 +372,9 @@ class _Run:
     def compiled_for_result(self) -> CompileFacts | None:
         """Compile facts where there was a compiler; Python's byte-compiling is not worth a mention."""
         compiled = self.compiled
-        if compiled is None or (compiled.ok and self.program is not None and not self.recipe.compile_argv):
+        if compiled is None or (
+            compiled.ok and self.program is not None and not self.recipe.compile_argv
+        ):
             return None
         return compiled
 
@@ -396,7 +426,9 @@ class _Run:
         for attempt in range(ATTEMPTS):
             began = time.monotonic()
             try:
-                self.compiled = await self.engine.compiled(self.program, self.recipe, holder, self.task.priority)
+                self.compiled = await self.engine.compiled(
+                    self.program, self.recipe, holder, self.task.priority
+                )
             except SlotError:
                 self.engine.faults += 1
                 for slot in holder:
@@ -405,14 +437,18 @@ class _Run:
                 if attempt + 1 == ATTEMPTS:
                     raise
             else:
-                self.compile_s = self.compiled.facts.wall_time_s if not self.compiled.cached else 0.0
+                self.compile_s = (
+                    self.compiled.facts.wall_time_s if not self.compiled.cached else 0.0
+                )
                 self.queue_s += max(time.monotonic() - began - self.compile_s, 0.0)
                 break
         assert self.compiled is not None  # noqa: S101 - the loop ends with it or raises
         if self.compiled.ok:
             return True
         message = self.compiled.message
-        self.cases = [CaseResult(i, Status.COMPILE_ERROR, message=message) for i in range(len(self.cases))]
+        self.cases = [
+            CaseResult(i, Status.COMPILE_ERROR, message=message) for i in range(len(self.cases))
+        ]
         return False
 
     def _split(self) -> list[range]:
@@ -466,12 +502,16 @@ class _Run:
             return
         assert self.compiled is not None  # noqa: S101 - for the type checker
         suite = self.task.suite
-        harness = self.recipe.run_harness if suite.kind is SuiteKind.STDIN else HARNESSES[suite.kind]
+        harness = (
+            self.recipe.run_harness if suite.kind is SuiteKind.STDIN else HARNESSES[suite.kind]
+        )
         inputs = [
             case.test.encode("utf-8", "surrogateescape") if case.test is not None else case.stdin
             for case in (suite.cases[i] for i in batch)
         ]
-        job = _job(self.recipe, harness, self.compiled.artifact, inputs, self.limits, suite.fn_name or "")
+        job = _job(
+            self.recipe, harness, self.compiled.artifact, inputs, self.limits, suite.fn_name or ""
+        )
         self.engine._running += 1
         at = iter(batch)
         try:
@@ -479,7 +519,10 @@ class _Run:
                 async for facts in answers:
                     index = next(at)
                     self.cases[index] = await self._judge(index, facts)
-                    if facts.killer is Killer.WALL and facts.run_delay_s > CONTENDED_SHARE * self.limits.wall_time_s:
+                    if (
+                        facts.killer is Killer.WALL
+                        and facts.run_delay_s > CONTENDED_SHARE * self.limits.wall_time_s
+                    ):
                         self.suspects.append(index)
         finally:
             self.engine._running -= 1
@@ -522,7 +565,12 @@ class _Run:
 
 
 def _job(
-    recipe: languages.Recipe, harness: Harness, artifact: bytes, inputs: list[bytes], limits: Limits, fn_name: str = ""
+    recipe: languages.Recipe,
+    harness: Harness,
+    artifact: bytes,
+    inputs: list[bytes],
+    limits: Limits,
+    fn_name: str = "",
 ) -> RunJob:
     if recipe.extra_processes:
         limits = dataclasses.replace(limits, processes=limits.processes + recipe.extra_processes)
@@ -542,7 +590,9 @@ async def _extract(task: ScoreTask) -> extraction.Extracted:
     return work()
 
 
-def _finish(base: Result, task: ScoreTask, cases: list[CaseResult], run: _Run, started: float) -> Result:
+def _finish(
+    base: Result, task: ScoreTask, cases: list[CaseResult], run: _Run, started: float
+) -> Result:
     statuses = [c.status for c in cases]
     weights = [c.weight for c in task.suite.cases]
     return base.replace(

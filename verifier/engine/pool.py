@@ -69,7 +69,9 @@ class SlotPool:
         # One first: if the backend cannot serve at all, it is said once.
         self._add(await self._sandbox.open_slot())
         if self.size > 1:
-            for slot in await asyncio.gather(*(self._sandbox.open_slot() for _ in range(self.size - 1))):
+            for slot in await asyncio.gather(
+                *(self._sandbox.open_slot() for _ in range(self.size - 1))
+            ):
                 self._add(slot)
 
     async def close(self) -> None:
@@ -105,12 +107,18 @@ class SlotPool:
             return [self._idle.pop() for _ in range(count)]
         if self._alive == 0 and not self._tasks:
             raise BackendError(f"no slot can be opened: {self._last_error}")
-        waiter = _Waiter((-priority, next(self._order)), count, asyncio.get_running_loop().create_future())
+        waiter = _Waiter(
+            (-priority, next(self._order)), count, asyncio.get_running_loop().create_future()
+        )
         heapq.heappush(self._waiting, waiter)
         try:
             return await waiter.future
         except asyncio.CancelledError:
-            if waiter.future.done() and not waiter.future.cancelled() and waiter.future.exception() is None:
+            if (
+                waiter.future.done()
+                and not waiter.future.cancelled()
+                and waiter.future.exception() is None
+            ):
                 for slot in waiter.future.result():
                     self.give_back(slot)
             self._serve()

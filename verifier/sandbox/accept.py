@@ -21,7 +21,9 @@ def check_accepted(names: Collection[str]) -> frozenset[str]:
     known = {g.value for g in GuaranteeName}
     for name in names:
         if name not in known:
-            raise ConfigError(f"accept: there is no guarantee {name!r}; there are {', '.join(sorted(known))}")
+            raise ConfigError(
+                f"accept: there is no guarantee {name!r}; there are {', '.join(sorted(known))}"
+            )
     return frozenset(names)
 
 
@@ -31,10 +33,17 @@ def require(guarantees: Iterable[Guarantee], accepted: Collection[str]) -> None:
     Raises:
         GuaranteeError: It names each one with its remedy.
     """
-    missing = [g for g in guarantees if not g.holds and g.name not in HARDENING and g.name.value not in accepted]
+    missing = [
+        g
+        for g in guarantees
+        if not g.holds and g.name not in HARDENING and g.name.value not in accepted
+    ]
     if not missing:
         return
-    lines = [f"{g.name.value}: {g.mechanism}. To have it: {g.remedy or 'see docs/architecture.md'}" for g in missing]
+    lines = [
+        f"{g.name.value}: {g.mechanism}. To have it: {g.remedy or 'see docs/architecture.md'}"
+        for g in missing
+    ]
     names = tuple(g.name.value for g in missing)
     flags = " ".join(f"--accept {n}" for n in names)
     raise GuaranteeError(

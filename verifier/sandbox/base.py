@@ -136,7 +136,7 @@ class Sandbox(Protocol):
 
     @property
     def name(self) -> str:
-        """"namespaces", "docker", "process" or "fake"."""
+        """ "namespaces", "docker", "process" or "fake"."""
         ...
 
     async def start(self) -> None:

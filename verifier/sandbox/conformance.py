@@ -67,8 +67,15 @@ def _limits(**changes: float) -> Limits:
 
 
 CHECKS: tuple[Check, ...] = (
-    Check("echo", "print(input())", lambda f: f.stdout == b"hi\n" and f.exit_code == 0, (b"hi\n", b"hi")),
-    Check("no input is the end of input", "import sys; print(len(sys.stdin.read()))", _prints(b"0\n")),
+    Check(
+        "echo",
+        "print(input())",
+        lambda f: f.stdout == b"hi\n" and f.exit_code == 0,
+        (b"hi\n", b"hi"),
+    ),
+    Check(
+        "no input is the end of input", "import sys; print(len(sys.stdin.read()))", _prints(b"0\n")
+    ),
     Check(
         "input is a file that can be opened again",
         "print(open('/dev/stdin').read() == open(0).read() != '')",
@@ -76,7 +83,10 @@ CHECKS: tuple[Check, ...] = (
         (b"x" * 100_000,),
     ),
     Check(
-        "input that is never read blocks nobody", "print('done')", _prints(b"done\n"), (b"y" * (8 * MIB),)
+        "input that is never read blocks nobody",
+        "print('done')",
+        _prints(b"done\n"),
+        (b"y" * (8 * MIB),),
     ),
     Check(
         "bytes pass unchanged",
@@ -86,16 +96,30 @@ CHECKS: tuple[Check, ...] = (
     ),
     Check("exit code", "import sys; sys.exit(7)", lambda f: f.exit_code == 7 and f.signal is None),
     Check("exception", "1/0", lambda f: f.exit_code == 1 and b"ZeroDivisionError" in f.stderr),
-    Check("exit message", "import sys; sys.exit('no')", lambda f: f.exit_code == 1 and f.stderr == b"no\n"),
+    Check(
+        "exit message",
+        "import sys; sys.exit('no')",
+        lambda f: f.exit_code == 1 and f.stderr == b"no\n",
+    ),
     Check(
         "own signal is not ours",
         "import os, signal; os.kill(os.getpid(), signal.SIGKILL)",
         lambda f: f.signal == 9 and f.killer is Killer.NONE and f.oom_kills == 0,
         hostile=True,
     ),
-    Check("crash", "import os; os.abort()", lambda f: f.signal == 6 and f.killer is Killer.NONE, hostile=True),
+    Check(
+        "crash",
+        "import os; os.abort()",
+        lambda f: f.signal == 6 and f.killer is Killer.NONE,
+        hostile=True,
+    ),
     Check("endless loop", "while True: pass", _killed(Killer.CPU)),
-    Check("sleeper", "import time; time.sleep(60)", _killed(Killer.WALL), limits=_limits(wall_time_s=0.3)),
+    Check(
+        "sleeper",
+        "import time; time.sleep(60)",
+        _killed(Killer.WALL),
+        limits=_limits(wall_time_s=0.3),
+    ),
     Check(
         "stopped process",
         "import os, signal; os.kill(os.getpid(), signal.SIGSTOP)",
@@ -116,7 +140,12 @@ CHECKS: tuple[Check, ...] = (
         _killed(Killer.CPU),
         hostile=True,
     ),
-    Check("memory hog", "x = []\nwhile True: x.append(bytearray(b'x') * 1000000)", _out_of_memory, hostile=True),
+    Check(
+        "memory hog",
+        "x = []\nwhile True: x.append(bytearray(b'x') * 1000000)",
+        _out_of_memory,
+        hostile=True,
+    ),
     Check(
         "memory is summed over processes",
         "import os, time\nfor _ in range(8):\n  if os.fork() == 0:\n    x = bytearray(b'x') * 30000000\n"
@@ -208,8 +237,10 @@ CHECKS: tuple[Check, ...] = (
         _prints(b"[]\n"),
     ),
     Check(
-        "sets have one order", "print(sum(hash(s) * i for i, s in enumerate('abcdefg')))",
-        lambda f: f.stdout.strip().lstrip(b"-").isdigit(), (b"", b""),
+        "sets have one order",
+        "print(sum(hash(s) * i for i, s in enumerate('abcdefg')))",
+        lambda f: f.stdout.strip().lstrip(b"-").isdigit(),
+        (b"", b""),
     ),
     Check(
         "no network",
@@ -252,7 +283,9 @@ CHECKS: tuple[Check, ...] = (
     Check(
         "called function that raises",
         "def f(): raise ValueError('no')",
-        lambda f: f.returned is not None and b'"raised"' in f.returned and b"ValueError: no" in f.returned,
+        lambda f: (
+            f.returned is not None and b'"raised"' in f.returned and b"ValueError: no" in f.returned
+        ),
         (b"[]",),
         harness=Harness.PYTHON_CALL,
         fn_name="f",

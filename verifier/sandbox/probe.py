@@ -12,7 +12,11 @@ from verifier.sandbox.base import CompileJob, Guarantee, GuaranteeName, RunJob, 
 from verifier.types import Harness, Limits
 
 PROBE_LIMITS = dataclasses.replace(
-    Limits(), cpu_time_s=5.0, wall_time_s=15.0, memory_bytes=128 * 1024 * 1024, output_bytes=64 * 1024
+    Limits(),
+    cpu_time_s=5.0,
+    wall_time_s=15.0,
+    memory_bytes=128 * 1024 * 1024,
+    output_bytes=64 * 1024,
 )
 
 # Runs inside the jail, under the sandbox's own Python: standard library only, prints one JSON object.
@@ -64,21 +68,44 @@ class Probe:
                 f["pid"] != 1 and f["ppid"] == 1 and f["processes"] == [1, f["pid"]],
                 "a fresh PID namespace per run; its init is ours, the program is not PID 1",
             ),
-            Guarantee(GuaranteeName.MOUNT_NAMESPACE, "tmp" in f["root"] and "home" not in f["root"],
-                      "a private root with nothing of the host but its toolchains; a fresh tmpfs per run"),
+            Guarantee(
+                GuaranteeName.MOUNT_NAMESPACE,
+                "tmp" in f["root"] and "home" not in f["root"],
+                "a private root with nothing of the host but its toolchains; a fresh tmpfs per run",
+            ),
             Guarantee(GuaranteeName.IPC_NAMESPACE, True, "a fresh IPC namespace per run"),
-            Guarantee(GuaranteeName.NO_NETWORK, f["interfaces"] in ([], ["lo"]) and f["up"] in ("ENETUNREACH", "EADDRNOTAVAIL"),
-                      "a network namespace whose loopback is down"),
-            Guarantee(GuaranteeName.UNPRIVILEGED_UID, 0 not in outside and f["caps"].strip("0") == "",
-                      "no capability, and a user id that is not root outside",
-                      "run the verifier as an ordinary user, or as root with CAP_SETUID"),
-            Guarantee(GuaranteeName.SEPARATE_UID, separate,
-                      "the program's user id is not the runner's" if separate else "the program shares the runner's user id; "
-                      "it cannot see or signal it (PID namespace)",
-                      "" if separate else "optional: run as root, or give the user a range in /etc/subuid and install uidmap"),
-            Guarantee(GuaranteeName.SECCOMP, f["seccomp"] == "2" and f["nnp"] == "1" and f["unshare"] == "EPERM",
-                      "a system call filter and no_new_privs"),
-            Guarantee(GuaranteeName.READ_ONLY_ROOT, not f["writable"], "all mounts but the run's tmpfs are read-only"),
+            Guarantee(
+                GuaranteeName.NO_NETWORK,
+                f["interfaces"] in ([], ["lo"]) and f["up"] in ("ENETUNREACH", "EADDRNOTAVAIL"),
+                "a network namespace whose loopback is down",
+            ),
+            Guarantee(
+                GuaranteeName.UNPRIVILEGED_UID,
+                0 not in outside and f["caps"].strip("0") == "",
+                "no capability, and a user id that is not root outside",
+                "run the verifier as an ordinary user, or as root with CAP_SETUID",
+            ),
+            Guarantee(
+                GuaranteeName.SEPARATE_UID,
+                separate,
+                "the program's user id is not the runner's"
+                if separate
+                else "the program shares the runner's user id; "
+                "it cannot see or signal it (PID namespace)",
+                ""
+                if separate
+                else "optional: run as root, or give the user a range in /etc/subuid and install uidmap",
+            ),
+            Guarantee(
+                GuaranteeName.SECCOMP,
+                f["seccomp"] == "2" and f["nnp"] == "1" and f["unshare"] == "EPERM",
+                "a system call filter and no_new_privs",
+            ),
+            Guarantee(
+                GuaranteeName.READ_ONLY_ROOT,
+                not f["writable"],
+                "all mounts but the run's tmpfs are read-only",
+            ),
         ]
 
 

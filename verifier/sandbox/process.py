@@ -63,14 +63,17 @@ class ProcessSandbox:
     async def guarantees(self) -> tuple[Guarantee, ...]:
         """None holds."""
         return tuple(
-            Guarantee(name, False, "not given by plain processes", "use --backend namespaces or docker")
+            Guarantee(
+                name, False, "not given by plain processes", "use --backend namespaces or docker"
+            )
             for name in GuaranteeName
         )
 
     async def toolchains(self) -> dict[str, str]:
         """What is on the caller's PATH, by name only."""
         return {
-            name: "host" for name, recipe in RECIPES.items()
+            name: "host"
+            for name, recipe in RECIPES.items()
             if shutil.which((recipe.compile_argv or recipe.version_argv)[0])
         }
 
@@ -110,8 +113,18 @@ class ProcessSlot:
                 if program is None:
                     raise ToolchainMissingError(f"there is no {job.argv[0]} on this host")
                 facts = await self._one([program, *job.argv[1:]], work, b"", job.limits, {})
-                found = [p for pattern in job.outputs for p in sorted(work.glob(pattern)) if p.is_file() and not p.is_symlink()]
-                artifact = jobs.pack([(str(p.relative_to(work)), int(os.access(p, os.X_OK)), p.read_bytes()) for p in found])
+                found = [
+                    p
+                    for pattern in job.outputs
+                    for p in sorted(work.glob(pattern))
+                    if p.is_file() and not p.is_symlink()
+                ]
+                artifact = jobs.pack(
+                    [
+                        (str(p.relative_to(work)), int(os.access(p, os.X_OK)), p.read_bytes())
+                        for p in found
+                    ]
+                )
         finally:
             shutil.rmtree(work, ignore_errors=True)
         ok = facts.exit_code == 0 and facts.killer is Killer.NONE and bool(artifact)
@@ -134,10 +147,20 @@ class ProcessSlot:
                 work = Path(tempfile.mkdtemp(dir=self._folder))
                 try:
                     if job.harness is Harness.EXEC:
-                        argv = [a.replace("/program", str(program), 1) if a.startswith("/program") else a for a in job.argv]
+                        argv = [
+                            a.replace("/program", str(program), 1)
+                            if a.startswith("/program")
+                            else a
+                            for a in job.argv
+                        ]
                         yield await self._one(argv, work, data, job.limits, {})
                     else:
-                        argv = [*INTERPRETER, str(self._harness), job.harness.value, job.fn_name or "-"]
+                        argv = [
+                            *INTERPRETER,
+                            str(self._harness),
+                            job.harness.value,
+                            job.fn_name or "-",
+                        ]
                         plain = job.harness is Harness.PYTHON
                         extra = {CODE: code} if plain else {VALUE: b"", INPUT: data, CODE: code}
                         yield await self._one(argv, work, data if plain else b"", job.limits, extra)
@@ -151,9 +174,12 @@ class ProcessSlot:
         self.healthy = False
         shutil.rmtree(self._folder, ignore_errors=True)
 
-    async def _one(self, argv: list[str], work: Path, stdin: bytes, limits: Limits, extra: dict[int, bytes]) -> RunFacts:
+    async def _one(
+        self, argv: list[str], work: Path, stdin: bytes, limits: Limits, extra: dict[int, bytes]
+    ) -> RunFacts:
         """One process. `extra` are the harness's files, told to it by number."""
         with contextlib.ExitStack() as stack:
+
             def file(data: bytes = b""):  # type: ignore[no-untyped-def]
                 f = stack.enter_context(tempfile.TemporaryFile(dir=self._folder))
                 f.write(data)
@@ -164,7 +190,10 @@ class ProcessSlot:
             files = {fd: file(data) for fd, data in extra.items()}
             started = time.monotonic()
             if files:
-                argv = [*argv, *(str(files[n].fileno()) if n in files else "-1" for n in (VALUE, INPUT, CODE))]
+                argv = [
+                    *argv,
+                    *(str(files[n].fileno()) if n in files else "-1" for n in (VALUE, INPUT, CODE)),
+                ]
             running = _Running(self._spawn(argv, work, limits, given, out, err, files))
             try:
                 await self._watch(running, limits, started, out, err)
@@ -183,9 +212,17 @@ class ProcessSlot:
                 files[VALUE].seek(0)
                 value = files[VALUE].read() or None
             return RunFacts(
-                exit_code=code if code >= 0 else None, signal=-code if code < 0 else None, killer=running.killer,
-                cpu_time_s=running.cpu, wall_time_s=wall, memory_bytes=running.memory, stdout=stdout,
-                stderr=err.read(STDERR_KEEP), stdout_bytes=total_out, stderr_bytes=total_err, returned=value,
+                exit_code=code if code >= 0 else None,
+                signal=-code if code < 0 else None,
+                killer=running.killer,
+                cpu_time_s=running.cpu,
+                wall_time_s=wall,
+                memory_bytes=running.memory,
+                stdout=stdout,
+                stderr=err.read(STDERR_KEEP),
+                stdout_bytes=total_out,
+                stderr_bytes=total_err,
+                returned=value,
             )
 
     @staticmethod
@@ -200,8 +237,15 @@ class ProcessSlot:
 
         environment = dict(ENVIRONMENT, HOME=str(work), TMPDIR=str(work))
         return subprocess.Popen(  # noqa: S603
-            argv, stdin=given, stdout=out, stderr=err, cwd=work, env=environment, start_new_session=True,
-            preexec_fn=prepare, pass_fds=[f.fileno() for f in files.values()],  # noqa: PLW1509 - the unsafe tier, said so
+            argv,
+            stdin=given,
+            stdout=out,
+            stderr=err,
+            cwd=work,
+            env=environment,
+            start_new_session=True,
+            preexec_fn=prepare,
+            pass_fds=[f.fileno() for f in files.values()],  # noqa: PLW1509 - the unsafe tier, said so
         )
 
     @staticmethod
@@ -214,7 +258,9 @@ class ProcessSlot:
                 for member in [root, *root.children(recursive=True)]:
                     with contextlib.suppress(psutil.NoSuchProcess, psutil.AccessDenied):
                         times = member.cpu_times()
-                        cpu += times.user + times.system + times.children_user + times.children_system
+                        cpu += (
+                            times.user + times.system + times.children_user + times.children_system
+                        )
                         memory += member.memory_info().rss
                 running.cpu, running.memory = max(running.cpu, cpu), max(running.memory, memory)
                 if cpu >= limits.cpu_time_s:
@@ -223,7 +269,10 @@ class ProcessSlot:
                     running.killer = Killer.MEMORY
                 elif time.monotonic() - started >= limits.wall_time_s:
                     running.killer = Killer.WALL
-                elif max(os.fstat(out.fileno()).st_size, os.fstat(err.fileno()).st_size) > limits.output_bytes:
+                elif (
+                    max(os.fstat(out.fileno()).st_size, os.fstat(err.fileno()).st_size)
+                    > limits.output_bytes
+                ):
                     running.killer = Killer.OUTPUT
                 else:
                     await asyncio.sleep(SAMPLE_S)

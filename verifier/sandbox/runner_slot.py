@@ -143,7 +143,10 @@ class RunnerSlot:
         facts = facts_from_wire(answer, [blobs[0], blobs[1], b""])
         message = b"" if answer["ok"] else (blobs[1] or blobs[0])[:MESSAGE_HEAD]
         return CompileFacts(
-            ok=answer["ok"], facts=facts, artifact=blobs[2], message=message.decode("utf-8", "replace")
+            ok=answer["ok"],
+            facts=facts,
+            artifact=blobs[2],
+            message=message.decode("utf-8", "replace"),
         )
 
     async def run(self, job: RunJob) -> AsyncIterator[RunFacts]:
@@ -269,7 +272,13 @@ class RunnerSlot:
             head, body = frames.lengths(await self._reader.readexactly(frames.LENGTHS.size))
             header = json.loads(await self._reader.readexactly(head))
             data = await self._reader.readexactly(body) if body else b""
-        except (asyncio.IncompleteReadError, ConnectionError, OSError, ValueError, frames.ProtocolError) as e:
+        except (
+            asyncio.IncompleteReadError,
+            ConnectionError,
+            OSError,
+            ValueError,
+            frames.ProtocolError,
+        ) as e:
             self._healthy = False
             raise SlotError(f"{self._name}: the runner is gone ({type(e).__name__})") from e
         at, blobs = 0, []

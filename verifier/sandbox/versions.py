@@ -26,7 +26,9 @@ for name, (version, needs) in json.load(sys.stdin).items():
     found[name] = lines[0] if lines else "unknown"
 print(json.dumps(found))
 """
-_LIMITS = dataclasses.replace(PROBE_LIMITS, cpu_time_s=30.0, wall_time_s=60.0, memory_bytes=1024**3, processes=256)
+_LIMITS = dataclasses.replace(
+    PROBE_LIMITS, cpu_time_s=30.0, wall_time_s=60.0, memory_bytes=1024**3, processes=256
+)
 
 
 async def probe_versions(slot: Slot, recipes: Mapping[str, Recipe]) -> dict[str, str]:

@@ -79,7 +79,9 @@ def main():
 def arguments():
     parser = argparse.ArgumentParser(prog="runner")
     parser.add_argument("--lib", required=True, help="the jail library")
-    parser.add_argument("--fd", type=int, default=-1, help="an inherited stream socket to the supervisor")
+    parser.add_argument(
+        "--fd", type=int, default=-1, help="an inherited stream socket to the supervisor"
+    )
     parser.add_argument("--listen", default="", help="a unix socket to serve one supervisor on")
     parser.add_argument("--config", default="{}", help="JSON: procs_fds, counters, uids")
     return parser.parse_args()
@@ -124,7 +126,11 @@ def refuse(options, listener, error):
 def enter_namespaces(config):
     """Make the slot's namespaces. Returns whether the payload has an id of its own."""
     flags = (
-        mounts.CLONE_NEWUSER | mounts.CLONE_NEWNS | mounts.CLONE_NEWIPC | mounts.CLONE_NEWUTS | mounts.CLONE_NEWNET
+        mounts.CLONE_NEWUSER
+        | mounts.CLONE_NEWNS
+        | mounts.CLONE_NEWIPC
+        | mounts.CLONE_NEWUTS
+        | mounts.CLONE_NEWNET
         | mounts.CLONE_NEWPID
     )
     mapper = id_mapper(config)
@@ -166,7 +172,12 @@ def id_mapper(config):
     """A function that writes a two-id map for a pid, or None where only one's own id may be mapped."""
     ids = config.get("ids")
     if ids and ids["how"] == "direct":
-        table = "%d %d 1\n%d %d 1\n" % (INSIDE_RUNNER, ids["runner"], INSIDE_PAYLOAD, ids["payload"])
+        table = "%d %d 1\n%d %d 1\n" % (
+            INSIDE_RUNNER,
+            ids["runner"],
+            INSIDE_PAYLOAD,
+            ids["payload"],
+        )
 
         def direct(pid):
             write("/proc/%d/uid_map" % pid, table)
@@ -176,10 +187,24 @@ def id_mapper(config):
     if ids and ids["how"] == "newuidmap":
 
         def by_tool(pid):
-            for tool, own, sub in (("newuidmap", os.geteuid(), ids["subuid"]), ("newgidmap", os.getegid(), ids["subgid"])):
+            for tool, own, sub in (
+                ("newuidmap", os.geteuid(), ids["subuid"]),
+                ("newgidmap", os.getegid(), ids["subgid"]),
+            ):
                 done = subprocess.run(
-                    [tool, str(pid), str(INSIDE_RUNNER), str(own), "1", str(INSIDE_PAYLOAD), str(sub), "1"],
-                    capture_output=True, env={"PATH": "/usr/bin:/bin"}, check=False,
+                    [
+                        tool,
+                        str(pid),
+                        str(INSIDE_RUNNER),
+                        str(own),
+                        "1",
+                        str(INSIDE_PAYLOAD),
+                        str(sub),
+                        "1",
+                    ],
+                    capture_output=True,
+                    env={"PATH": "/usr/bin:/bin"},
+                    check=False,
                 )
                 if done.returncode:
                     raise OSError(1, done.stderr.decode(errors="replace").strip())

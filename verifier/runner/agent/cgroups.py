@@ -43,7 +43,11 @@ def given(config):
         return counter(*table[name]) if name in table else counter(-1)
 
     return Counters(
-        one("cpu"), one("memory_peak"), one("memory_now"), one("oom"), own_cgroup=False,
+        one("cpu"),
+        one("memory_peak"),
+        one("memory_now"),
+        one("oom"),
+        own_cgroup=False,
         resettable=bool(config.get("peak_resettable")),
     )
 
@@ -60,7 +64,11 @@ def own():
         return counter(-1)
 
     return Counters(
-        first(("cpuacct/cpuacct.usage", 1, ""), ("cpu,cpuacct/cpuacct.usage", 1, ""), ("cpu.stat", 1000, "usage_usec")),
+        first(
+            ("cpuacct/cpuacct.usage", 1, ""),
+            ("cpu,cpuacct/cpuacct.usage", 1, ""),
+            ("cpu.stat", 1000, "usage_usec"),
+        ),
         first(("memory/memory.max_usage_in_bytes", 1, ""), ("memory.peak", 1, "")),
         first(("memory/memory.usage_in_bytes", 1, ""), ("memory.current", 1, "")),
         first(("memory/memory.oom_control", 1, "oom_kill"), ("memory.events", 1, "oom_kill")),

@@ -22,7 +22,10 @@ class ProtocolError(Exception):
 def encode(header, *blobs):
     """One frame as a list of buffers (so that big blobs are not copied)."""
     head = json.dumps(header, separators=(",", ":")).encode()
-    return [LENGTHS.pack(len(head), sum(len(b) for b in blobs)) + head, *[b for b in blobs if len(b)]]
+    return [
+        LENGTHS.pack(len(head), sum(len(b) for b in blobs)) + head,
+        *[b for b in blobs if len(b)],
+    ]
 
 
 def lengths(prefix):

@@ -225,7 +225,9 @@ def write_plain(value, write, depth):
         write(json.dumps(str.__str__(value)))
     elif isinstance(value, (list, tuple)):
         write("[")
-        for i, item in enumerate(list.__iter__(value) if isinstance(value, list) else tuple.__iter__(value)):
+        for i, item in enumerate(
+            list.__iter__(value) if isinstance(value, list) else tuple.__iter__(value)
+        ):
             write("," if i else "")
             write_plain(item, write, depth + 1)
         write("]")

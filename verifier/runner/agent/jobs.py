@@ -21,9 +21,17 @@ PYTHON = ["/usr/bin/python3", "-s", "-X", "int_max_str_digits=0"]
 HARNESS = "/program/.harness.py"
 # What every program finds in its environment, and all of it: nothing of the host's leaks in.
 ENVIRONMENT = [
-    ("PATH", "/usr/local/bin:/usr/bin:/bin"), ("HOME", "/tmp"), ("TMPDIR", "/tmp"), ("LANG", "C.UTF-8"),
-    ("LC_ALL", "C.UTF-8"), ("TZ", "UTC"), ("PYTHONHASHSEED", "0"), ("OMP_NUM_THREADS", "1"),
-    ("OPENBLAS_NUM_THREADS", "1"), ("MKL_NUM_THREADS", "1"), ("NUMEXPR_NUM_THREADS", "1"),
+    ("PATH", "/usr/local/bin:/usr/bin:/bin"),
+    ("HOME", "/tmp"),
+    ("TMPDIR", "/tmp"),
+    ("LANG", "C.UTF-8"),
+    ("LC_ALL", "C.UTF-8"),
+    ("TZ", "UTC"),
+    ("PYTHONHASHSEED", "0"),
+    ("OMP_NUM_THREADS", "1"),
+    ("OPENBLAS_NUM_THREADS", "1"),
+    ("MKL_NUM_THREADS", "1"),
+    ("NUMEXPR_NUM_THREADS", "1"),
 ]
 
 
@@ -34,7 +42,9 @@ class Fault(Exception):
 class Runner:
     """Owns the zygote, the pipes and the clock of one slot."""
 
-    def __init__(self, sock, library, zygote, zygote_pid, ids, counters, harness_source, shared_processes):
+    def __init__(
+        self, sock, library, zygote, zygote_pid, ids, counters, harness_source, shared_processes
+    ):
         self.channel = frames.Channel(sock)
         self.lib, self.zygote, self.zygote_pid = library, zygote, zygote_pid
         self.uid, self.gid = ids
@@ -47,9 +57,14 @@ class Runner:
         """Until the supervisor is gone."""
         self.channel.write(
             {
-                "op": "ready", "protocol": frames.PROTOCOL, "python": platform.python_version(),
-                "kernel": platform.release(), "separate_uid": self.uid >= 0, "counters": self.counters.names,
-                "peak_resettable": self.counters.resettable, "memory_base": read_number(self.counters.memory_now),
+                "op": "ready",
+                "protocol": frames.PROTOCOL,
+                "python": platform.python_version(),
+                "kernel": platform.release(),
+                "separate_uid": self.uid >= 0,
+                "counters": self.counters.names,
+                "peak_resettable": self.counters.resettable,
+                "memory_base": read_number(self.counters.memory_now),
             }
         )
         actions = {"run": self.run, "compile": self.compile}
@@ -88,7 +103,12 @@ class Runner:
             for index, data in enumerate(inputs):
                 memfd = sealed("input", data)
                 try:
-                    facts, blobs = self.one(header["limits"], null if with_value else memfd, memfd if with_value else -1, with_value)
+                    facts, blobs = self.one(
+                        header["limits"],
+                        null if with_value else memfd,
+                        memfd if with_value else -1,
+                        with_value,
+                    )
                 finally:
                     os.close(memfd)
                 if facts["killer"] == "gone":
@@ -130,9 +150,16 @@ class Runner:
         limits = dict(header["limits"], stack_bytes=512 * 1024 * 1024)
         limits["processes"] += self.shared_processes
         message = {
-            "harness": python or "", "fn_name": header.get("fn_name", ""), "argv": argv,
-            "env": ENVIRONMENT + [tuple(e) for e in header.get("env", ())], "limits": limits, "value": with_value,
-            "input": with_input, "build": build, "uid": self.uid, "gid": self.gid,
+            "harness": python or "",
+            "fn_name": header.get("fn_name", ""),
+            "argv": argv,
+            "env": ENVIRONMENT + [tuple(e) for e in header.get("env", ())],
+            "limits": limits,
+            "value": with_value,
+            "input": with_input,
+            "build": build,
+            "uid": self.uid,
+            "gid": self.gid,
         }
         if argv and not build and not self.executable(argv[0]):
             raise Fault("there is no %s in this sandbox" % argv[0])
@@ -162,10 +189,22 @@ class Runner:
             for fd in opened:
                 fcntl.fcntl(fd, fcntl.F_SETFL, os.O_NONBLOCK)
             watch.abi = libjail.ABI
-            watch.stdout_fd, watch.stderr_fd, watch.status_fd, watch.value_fd = out_r, err_r, status_r, value_r
+            watch.stdout_fd, watch.stderr_fd, watch.status_fd, watch.value_fd = (
+                out_r,
+                err_r,
+                status_r,
+                value_r,
+            )
             watch.control_fd = self.channel.fileno()
-            watch.cpu_ns, watch.wall_ns = int(limits["cpu_time_s"] * 1e9), int(limits["wall_time_s"] * 1e9)
-            watch.output_bytes, watch.stderr_keep, watch.value_bytes = limits["output_bytes"], STDERR_KEEP, VALUE_BYTES
+            watch.cpu_ns, watch.wall_ns = (
+                int(limits["cpu_time_s"] * 1e9),
+                int(limits["wall_time_s"] * 1e9),
+            )
+            watch.output_bytes, watch.stderr_keep, watch.value_bytes = (
+                limits["output_bytes"],
+                STDERR_KEEP,
+                VALUE_BYTES,
+            )
             counters = self.counters
             watch.cpu, watch.memory_peak = counters.cpu, counters.memory_peak
             watch.memory_now, watch.oom = counters.memory_now, counters.oom
@@ -206,7 +245,10 @@ class Runner:
     def facts(self, watch, peak_before):
         """What happened, from the watch."""
         if watch.payload_step:
-            raise Fault("payload set-up, step %d: %s" % (watch.payload_step, os.strerror(watch.payload_error)))
+            raise Fault(
+                "payload set-up, step %d: %s"
+                % (watch.payload_step, os.strerror(watch.payload_error))
+            )
         killer = KILLERS[watch.killer]
         if not watch.status_ok and killer == "none":
             # Init died without a word and nobody of ours killed it: the kernel did, for memory, or it is a fault.
@@ -226,9 +268,15 @@ class Runner:
         return {
             "exit_code": os.WEXITSTATUS(status) if os.WIFEXITED(status) else None,
             "signal": os.WTERMSIG(status) if os.WIFSIGNALED(status) else None,
-            "killer": killer, "cpu_ns": watch.used_cpu_ns, "wall_ns": watch.used_wall_ns, "memory": max(memory, 0),
-            "oom_kills": max(watch.oom_kills, 0), "stdout_total": watch.stdout_total, "stderr_total": watch.stderr_total,
-            "value": watch.value_fd >= 0 and watch.value_total > 0, "run_delay_ns": watch.run_delay_ns,
+            "killer": killer,
+            "cpu_ns": watch.used_cpu_ns,
+            "wall_ns": watch.used_wall_ns,
+            "memory": max(memory, 0),
+            "oom_kills": max(watch.oom_kills, 0),
+            "stdout_total": watch.stdout_total,
+            "stderr_total": watch.stderr_total,
+            "value": watch.value_fd >= 0 and watch.value_total > 0,
+            "run_delay_ns": watch.run_delay_ns,
         }
 
     # ------------------------------------------------------------ compile
@@ -249,7 +297,9 @@ class Runner:
             if argv and not self.executable(argv[0]):
                 raise_missing(self.channel, argv[0])
                 return
-            self.set_program(header, "compile" if python else "", argv, python, False, build=0 if python else 1)
+            self.set_program(
+                header, "compile" if python else "", argv, python, False, build=0 if python else 1
+            )
             facts, blobs = self.one(header["limits"], stdin, -1, python)
             if facts["killer"] == "gone":
                 os._exit(0)
@@ -259,7 +309,11 @@ class Runner:
                 artifact = pack([("main.py", 0, bytes(files[0])), (".code", 0, blobs[2])])
             elif ok:
                 artifact = pack(collect(header["outputs"]))
-            facts.update(op="compiled", ok=ok and bool(artifact), sizes=[len(blobs[0]), len(blobs[1]), len(artifact)])
+            facts.update(
+                op="compiled",
+                ok=ok and bool(artifact),
+                sizes=[len(blobs[0]), len(blobs[1]), len(artifact)],
+            )
             self.channel.write(facts, blobs[0], blobs[1], artifact)
         finally:
             os.close(stdin)
@@ -345,7 +399,9 @@ def collect(patterns):
                 if total > MAX_ARTIFACT_BYTES or info.st_blocks * 512 + 4096 < info.st_size:
                     return []  # too big, or sparse to look small
                 with os.fdopen(os.dup(fd), "rb") as f:
-                    found.append((os.path.relpath(path, "/build"), int(info.st_mode & 0o111 != 0), f.read()))
+                    found.append(
+                        (os.path.relpath(path, "/build"), int(info.st_mode & 0o111 != 0), f.read())
+                    )
             finally:
                 os.close(fd)
     return found

@@ -20,8 +20,24 @@ PIVOT_ROOT = {"x86_64": 155, "aarch64": 41}
 SYSTEM = ("usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32")
 # Configuration that toolchains cannot start without; none of it tells about the host.
 ETC = (
-    "alternatives", "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "localtime", "java-*", "python3*", "mono", "ghc*",
-    "ocaml*", "octave*", "php*", "fpc*.cfg", "racket", "R", "perl", "ssl/certs", "fonts",
+    "alternatives",
+    "ld.so.cache",
+    "ld.so.conf",
+    "ld.so.conf.d",
+    "localtime",
+    "java-*",
+    "python3*",
+    "mono",
+    "ghc*",
+    "ocaml*",
+    "octave*",
+    "php*",
+    "fpc*.cfg",
+    "racket",
+    "R",
+    "perl",
+    "ssl/certs",
+    "fonts",
 )
 DEVICES = ("null", "zero", "full", "random", "urandom")
 GENERATED = {
@@ -42,7 +58,13 @@ LINKS = {
 }
 
 libc = ctypes.CDLL(None, use_errno=True)
-libc.mount.argtypes = [ctypes.c_char_p, ctypes.c_char_p, ctypes.c_char_p, ctypes.c_ulong, ctypes.c_char_p]
+libc.mount.argtypes = [
+    ctypes.c_char_p,
+    ctypes.c_char_p,
+    ctypes.c_char_p,
+    ctypes.c_ulong,
+    ctypes.c_char_p,
+]
 libc.umount2.argtypes = [ctypes.c_char_p, ctypes.c_int]
 
 
@@ -56,7 +78,10 @@ def check(result, what):
 def mount(source, target, kind=None, flags=0, data=None):
     """mount(2)."""
     arguments = [None if a is None else a.encode() for a in (source, target, kind, data)]
-    check(libc.mount(arguments[0], arguments[1], arguments[2], flags, arguments[3]), "mount %s" % target)
+    check(
+        libc.mount(arguments[0], arguments[1], arguments[2], flags, arguments[3]),
+        "mount %s" % target,
+    )
 
 
 def unshare(flags, what):
@@ -93,8 +118,20 @@ def make_root(root, program_bytes, build_bytes):
             f.write(text)
     for path, target in LINKS.items():
         os.symlink(target, "%s/%s" % (root, path))
-    mount("program", root + "/program", "tmpfs", MS_NOSUID | MS_NODEV, "mode=0755,size=%d" % program_bytes)
-    mount("build", root + "/build", "tmpfs", MS_NOSUID | MS_NODEV, "mode=0777,size=%d,nr_inodes=65536" % build_bytes)
+    mount(
+        "program",
+        root + "/program",
+        "tmpfs",
+        MS_NOSUID | MS_NODEV,
+        "mode=0755,size=%d" % program_bytes,
+    )
+    mount(
+        "build",
+        root + "/build",
+        "tmpfs",
+        MS_NOSUID | MS_NODEV,
+        "mode=0777,size=%d,nr_inodes=65536" % build_bytes,
+    )
     # This proc stays under the case's own: the kernel lets a user namespace mount a fresh one only where a
     # whole one is visible already.
     mount("proc", root + "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC)

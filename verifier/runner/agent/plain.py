@@ -96,7 +96,10 @@ class Encoder:
         return self.many("q", collections.deque.__iter__(value), depth)
 
     def _dict(self, value, depth):
-        return ["d", *[[self.encode(k, depth), self.encode(v, depth)] for k, v in dict.items(value)]]
+        return [
+            "d",
+            *[[self.encode(k, depth), self.encode(v, depth)] for k, v in dict.items(value)],
+        ]
 
     def _range(self, value, depth):
         return ["r", value.start, value.stop, value.step]
@@ -109,23 +112,55 @@ class Encoder:
 
     def _datetime(self, value, depth):
         offset = datetime.datetime.utcoffset(value)
-        parts = [getattr(datetime.datetime, n).__get__(value) for n in "year month day hour minute second microsecond".split()]
+        parts = [
+            getattr(datetime.datetime, n).__get__(value)
+            for n in "year month day hour minute second microsecond".split()
+        ]
         return ["T", parts, None if offset is None else offset.total_seconds()]
 
     def _date(self, value, depth):
         return ["a", [getattr(datetime.date, n).__get__(value) for n in ("year", "month", "day")]]
 
     def _time(self, value, depth):
-        return ["m", [getattr(datetime.time, n).__get__(value) for n in ("hour", "minute", "second", "microsecond")]]
+        return [
+            "m",
+            [
+                getattr(datetime.time, n).__get__(value)
+                for n in ("hour", "minute", "second", "microsecond")
+            ],
+        ]
 
     def _timedelta(self, value, depth):
-        return ["e", [getattr(datetime.timedelta, n).__get__(value) for n in ("days", "seconds", "microseconds")]]
+        return [
+            "e",
+            [
+                getattr(datetime.timedelta, n).__get__(value)
+                for n in ("days", "seconds", "microseconds")
+            ],
+        ]
 
 
 # Order matters where one is the other's base: a datetime is a date.
 BASES = (
-    int, float, str, bytes, bytearray, complex, list, tuple, set, frozenset, collections.deque, dict, range,
-    decimal.Decimal, fractions.Fraction, datetime.datetime, datetime.date, datetime.time, datetime.timedelta,
+    int,
+    float,
+    str,
+    bytes,
+    bytearray,
+    complex,
+    list,
+    tuple,
+    set,
+    frozenset,
+    collections.deque,
+    dict,
+    range,
+    decimal.Decimal,
+    fractions.Fraction,
+    datetime.datetime,
+    datetime.date,
+    datetime.time,
+    datetime.timedelta,
 )
 _known = {b: b for b in BASES}
 
@@ -149,7 +184,15 @@ def loads(data, resolve=None):
         return decode(json.loads(data), resolve)
     except NotPlain:
         raise
-    except (ValueError, TypeError, KeyError, IndexError, RecursionError, ArithmeticError, AttributeError) as e:
+    except (
+        ValueError,
+        TypeError,
+        KeyError,
+        IndexError,
+        RecursionError,
+        ArithmeticError,
+        AttributeError,
+    ) as e:
         raise NotPlain("malformed value: %s" % type(e).__name__)
 
 

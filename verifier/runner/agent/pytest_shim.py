@@ -19,17 +19,23 @@ class Approx:
 
     def close(self, actual, expected):
         if isinstance(expected, dict):
-            return isinstance(actual, dict) and actual.keys() == expected.keys() and all(
-                self.close(actual[k], expected[k]) for k in expected
+            return (
+                isinstance(actual, dict)
+                and actual.keys() == expected.keys()
+                and all(self.close(actual[k], expected[k]) for k in expected)
             )
         if isinstance(expected, (list, tuple)):
-            return isinstance(actual, (list, tuple)) and len(actual) == len(expected) and all(
-                map(self.close, actual, expected)
+            return (
+                isinstance(actual, (list, tuple))
+                and len(actual) == len(expected)
+                and all(map(self.close, actual, expected))
             )
         try:
             if math.isnan(expected):
                 return self.nan_ok and math.isnan(actual)
-            return actual == expected or abs(actual - expected) <= max(self.abs, self.rel * abs(expected))
+            return actual == expected or abs(actual - expected) <= max(
+                self.abs, self.rel * abs(expected)
+            )
         except TypeError:
             return actual == expected
 
@@ -76,7 +82,11 @@ class Mark:
 
     def __getattr__(self, name):
         def mark(*arguments, **_):
-            return arguments[0] if len(arguments) == 1 and callable(arguments[0]) else lambda function: function
+            return (
+                arguments[0]
+                if len(arguments) == 1 and callable(arguments[0])
+                else lambda function: function
+            )
 
         return mark
 
@@ -92,5 +102,11 @@ def fail(reason=""):
 def module():
     """A module object named pytest."""
     made = types.ModuleType("pytest")
-    made.approx, made.raises, made.mark, made.fixture, made.fail = Approx, raises, Mark(), fixture, fail
+    made.approx, made.raises, made.mark, made.fixture, made.fail = (
+        Approx,
+        raises,
+        Mark(),
+        fixture,
+        fail,
+    )
     return made

@@ -95,7 +95,10 @@ class Program:
 
     def do_names(self, names):
         """What the program defines of these: name -> how it crosses."""
-        return ["names", {n: self.introduce(self.namespace[n]) for n in names if n in self.namespace}]
+        return [
+            "names",
+            {n: self.introduce(self.namespace[n]) for n in names if n in self.namespace},
+        ]
 
     def introduce(self, value):
         if isinstance(value, types.ModuleType):
@@ -185,9 +188,17 @@ def ancestry(kind):
 
 
 OPERATORS = {
-    "len": len, "iter": iter, "next": next, "str": str, "repr": repr, "bool": bool,
-    "item": lambda o, k: o[k], "set_item": lambda o, k, v: o.__setitem__(k, v), "contains": lambda o, x: x in o,
-    "enter": lambda o: o.__enter__(), "exit": lambda o: o.__exit__(None, None, None),
+    "len": len,
+    "iter": iter,
+    "next": next,
+    "str": str,
+    "repr": repr,
+    "bool": bool,
+    "item": lambda o, k: o[k],
+    "set_item": lambda o, k, v: o.__setitem__(k, v),
+    "contains": lambda o, x: x in o,
+    "enter": lambda o: o.__enter__(),
+    "exit": lambda o: o.__exit__(None, None, None),
 }
 
 
@@ -230,7 +241,9 @@ class Tests:
 
     def call(self, target, arguments, keywords):
         encoded = [self.encode(a) for a in arguments]
-        value, changes = self.request("call", target, encoded, {k: self.encode(v) for k, v in keywords.items()})
+        value, changes = self.request(
+            "call", target, encoded, {k: self.encode(v) for k, v in keywords.items()}
+        )
         for index, content in changes.items():
             replace(arguments[int(index)], plain.decode(content, self.stand_in))
         return plain.decode(value, self.stand_in)
@@ -238,7 +251,10 @@ class Tests:
     def call_back(self, number, arguments):
         try:
             function = self.callbacks[number]
-            return ["back", self.encode(function(*[plain.decode(a, self.stand_in) for a in arguments]))]
+            return [
+                "back",
+                self.encode(function(*[plain.decode(a, self.stand_in) for a in arguments])),
+            ]
         except Exception as e:
             return ["back_raise", *describe(e)]
 
@@ -299,7 +315,9 @@ class Object:
         self._tests.request("set", self._number, name, self._tests.encode(value))
 
     def _operator(self, name, *arguments):
-        value, _ = self._tests.request("operator", self._number, name, [self._tests.encode(a) for a in arguments])
+        value, _ = self._tests.request(
+            "operator", self._number, name, [self._tests.encode(a) for a in arguments]
+        )
         return plain.decode(value, self._tests.stand_in)
 
     def __len__(self):
@@ -417,7 +435,10 @@ def run_tests(fd, source):
     try:
         test = compile(given["test"], "/program/test.py", "exec", dont_inherit=True)
         if given["preamble"]:
-            exec(compile(given["preamble"], "/program/preamble.py", "exec", dont_inherit=True), namespace)
+            exec(
+                compile(given["preamble"], "/program/preamble.py", "exec", dont_inherit=True),
+                namespace,
+            )
         own = set(namespace)
         wanted = {n for n in wanted_names(test) if not hasattr(builtins, n)} - own
         if given["entry_point"]:

@@ -39,7 +39,8 @@ def main(sock, library, setup):
     sock.send(b"ready")
     program, spec = {}, libjail.Spec()
     before, after_parent, after_child = (
-        getattr(ctypes.pythonapi, "PyOS_" + n) for n in ("BeforeFork", "AfterFork_Parent", "AfterFork_Child")
+        getattr(ctypes.pythonapi, "PyOS_" + n)
+        for n in ("BeforeFork", "AfterFork_Parent", "AfterFork_Child")
     )
     code_fd = -1
     fds = array.array("i")

@@ -44,7 +44,12 @@ class DockerSandbox:
     name = "docker"
 
     def __init__(
-        self, *, image: str | None = None, accept: Collection[str] = (), spawn_python: bool = False, cpus: float = 2.0
+        self,
+        *,
+        image: str | None = None,
+        accept: Collection[str] = (),
+        spawn_python: bool = False,
+        cpus: float = 2.0,
     ) -> None:
         """`cpus` bounds each container; `accept` names guarantees that may be missing.
 
@@ -85,11 +90,24 @@ class DockerSandbox:
 
         return (
             *self._probe.guarantees(),
-            one(GuaranteeName.MEMORY_LIMIT, "oom" in counters, "the container's memory cgroup",
-                "the container's memory cgroup, whose kill counter cannot be read"),
-            one(GuaranteeName.CPU_ACCOUNTING, "cpu" in counters, "the container's cgroup counter",
-                "CPU time of living and waited-for processes is sampled"),
-            one(GuaranteeName.PROCESS_LIMIT, True, "RLIMIT_NPROC in the slot's user namespace, and --pids-limit", ""),
+            one(
+                GuaranteeName.MEMORY_LIMIT,
+                "oom" in counters,
+                "the container's memory cgroup",
+                "the container's memory cgroup, whose kill counter cannot be read",
+            ),
+            one(
+                GuaranteeName.CPU_ACCOUNTING,
+                "cpu" in counters,
+                "the container's cgroup counter",
+                "CPU time of living and waited-for processes is sampled",
+            ),
+            one(
+                GuaranteeName.PROCESS_LIMIT,
+                True,
+                "RLIMIT_NPROC in the slot's user namespace, and --pids-limit",
+                "",
+            ),
         )
 
     async def toolchains(self) -> dict[str, str]:
@@ -175,15 +193,27 @@ class DockerSandbox:
         folder.mkdir()
         folder.chmod(0o777)
         host = spec.host_config(
-            client.api, library=jail_library(), zipapp=runner_zipapp(), socket_folder=folder, cpus=self._cpus
+            client.api,
+            library=jail_library(),
+            zipapp=runner_zipapp(),
+            socket_folder=folder,
+            cpus=self._cpus,
         )
         environment = dict(ENVIRONMENT)
         if "OPENBLAS_CORETYPE" in os.environ:
             environment["OPENBLAS_CORETYPE"] = os.environ["OPENBLAS_CORETYPE"]
         answer = client.api.create_container(
-            self.image, spec.command(), name=f"verifier-{self.run_id}-{name}", user=f"{spec.UID}:{spec.UID}",
-            hostname="sandbox", environment=environment, host_config=host, entrypoint=[], working_dir="/",
-            labels={spec.LABEL_RUN: self.run_id, spec.LABEL_SLOT: name}, network_disabled=True,
+            self.image,
+            spec.command(),
+            name=f"verifier-{self.run_id}-{name}",
+            user=f"{spec.UID}:{spec.UID}",
+            hostname="sandbox",
+            environment=environment,
+            host_config=host,
+            entrypoint=[],
+            working_dir="/",
+            labels={spec.LABEL_RUN: self.run_id, spec.LABEL_SLOT: name},
+            network_disabled=True,
         )
         created["id"] = answer["Id"]
         client.api.start(answer["Id"])
@@ -221,12 +251,16 @@ class DockerSandbox:
             import docker  # noqa: PLC0415 - a quarter of a second, and optional
             import docker.errors  # noqa: PLC0415
         except ImportError as e:
-            raise BackendError("the docker backend needs: pip install 'sandbox-verifier[docker]'") from e
+            raise BackendError(
+                "the docker backend needs: pip install 'sandbox-verifier[docker]'"
+            ) from e
         try:
             client = docker.from_env(timeout=ENGINE_TIMEOUT_S)
             client.ping()
         except docker.errors.DockerException as e:
-            raise BackendError(f"no Docker engine answers ({e}); start it, or use --backend namespaces") from e
+            raise BackendError(
+                f"no Docker engine answers ({e}); start it, or use --backend namespaces"
+            ) from e
         try:
             client.images.get(self.image)
         except docker.errors.ImageNotFound as e:
@@ -245,7 +279,9 @@ class DockerSandbox:
                 self._remove(found["Id"])
 
     def _remove_ours(self) -> None:
-        for found in self._client.api.containers(all=True, filters={"label": f"{spec.LABEL_RUN}={self.run_id}"}):
+        for found in self._client.api.containers(
+            all=True, filters={"label": f"{spec.LABEL_RUN}={self.run_id}"}
+        ):
             self._remove(found["Id"])
 
     def _remove(self, container: str) -> None:

@@ -16,7 +16,9 @@ MAX_PROCESSES = 1200
 START_MEMORY_BYTES = 512 * 1024 * 1024
 
 
-def host_config(api: Any, *, library: Path, zipapp: Path, socket_folder: Path, cpus: float) -> dict[str, Any]:
+def host_config(
+    api: Any, *, library: Path, zipapp: Path, socket_folder: Path, cpus: float
+) -> dict[str, Any]:
     """The engine's host configuration: nothing is granted that the runner does not need.
 
     /proc is left unmasked, because the kernel lets a user namespace mount a fresh /proc only where a whole
@@ -41,9 +43,24 @@ def host_config(api: Any, *, library: Path, zipapp: Path, socket_folder: Path, c
             {"Name": "nofile", "Soft": 4096, "Hard": 4096},
         ],
         mounts=[
-            {"Type": "bind", "Source": str(library), "Target": f"{INSIDE}/libjail.so", "ReadOnly": True},
-            {"Type": "bind", "Source": str(zipapp), "Target": f"{INSIDE}/runner.pyz", "ReadOnly": True},
-            {"Type": "bind", "Source": str(socket_folder), "Target": f"{INSIDE}/run", "ReadOnly": False},
+            {
+                "Type": "bind",
+                "Source": str(library),
+                "Target": f"{INSIDE}/libjail.so",
+                "ReadOnly": True,
+            },
+            {
+                "Type": "bind",
+                "Source": str(zipapp),
+                "Target": f"{INSIDE}/runner.pyz",
+                "ReadOnly": True,
+            },
+            {
+                "Type": "bind",
+                "Source": str(socket_folder),
+                "Target": f"{INSIDE}/run",
+                "ReadOnly": False,
+            },
         ],
     )
     config["MaskedPaths"] = []
@@ -54,6 +71,13 @@ def host_config(api: Any, *, library: Path, zipapp: Path, socket_folder: Path, c
 def command() -> list[str]:
     """The agent, serving one supervisor on a socket in the shared folder."""
     return [
-        "/usr/bin/python3", "-s", "-X", "int_max_str_digits=0", f"{INSIDE}/runner.pyz",
-        "--lib", f"{INSIDE}/libjail.so", "--listen", f"{INSIDE}/run/s",
+        "/usr/bin/python3",
+        "-s",
+        "-X",
+        "int_max_str_digits=0",
+        f"{INSIDE}/runner.pyz",
+        "--lib",
+        f"{INSIDE}/libjail.so",
+        "--listen",
+        f"{INSIDE}/run/s",
     ]

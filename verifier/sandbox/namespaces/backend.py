@@ -98,15 +98,31 @@ class NamespaceSandbox:
 
         # Since Linux 5.14 RLIMIT_NPROC counts within the user namespace, so other slots do not add up.
         release = tuple(int(n) for n in re.findall(r"\d+", os.uname().release)[:2])
-        processes = Guarantee(GuaranteeName.PROCESS_LIMIT, True, "RLIMIT_NPROC, counted within the slot's user namespace")
+        processes = Guarantee(
+            GuaranteeName.PROCESS_LIMIT,
+            True,
+            "RLIMIT_NPROC, counted within the slot's user namespace",
+        )
         if manager.layout.has("pids") or release < (5, 14):
-            processes = one(GuaranteeName.PROCESS_LIMIT, "pids", "RLIMIT_NPROC and the slot's pids cgroup",
-                            "RLIMIT_NPROC, which this kernel counts over all slots")
+            processes = one(
+                GuaranteeName.PROCESS_LIMIT,
+                "pids",
+                "RLIMIT_NPROC and the slot's pids cgroup",
+                "RLIMIT_NPROC, which this kernel counts over all slots",
+            )
         return [
-            one(GuaranteeName.MEMORY_LIMIT, "memory", "the slot's memory cgroup, over the whole process tree",
-                "resident memory of the tree is sampled every 10 ms"),
-            one(GuaranteeName.CPU_ACCOUNTING, "cpu", "the slot's cgroup counter, over the whole process tree",
-                "CPU time of living and waited-for processes is sampled every 10 ms"),
+            one(
+                GuaranteeName.MEMORY_LIMIT,
+                "memory",
+                "the slot's memory cgroup, over the whole process tree",
+                "resident memory of the tree is sampled every 10 ms",
+            ),
+            one(
+                GuaranteeName.CPU_ACCOUNTING,
+                "cpu",
+                "the slot's cgroup counter, over the whole process tree",
+                "CPU time of living and waited-for processes is sampled every 10 ms",
+            ),
             processes,
         ]
 
@@ -147,7 +163,10 @@ class NamespaceSandbox:
             self._manager = cgroup.CgroupManager(cgroup.detect(), self._run_id)
             alive = {
                 path.name[len(cgroup.PREFIX) :]
-                for own in [*self._manager.layout.v1.values(), *([self._manager.layout.v2] if self._manager.layout.v2 else [])]
+                for own in [
+                    *self._manager.layout.v1.values(),
+                    *([self._manager.layout.v2] if self._manager.layout.v2 else []),
+                ]
                 for path in own.glob(cgroup.PREFIX + "*")
                 if owner.is_alive(path.name[len(cgroup.PREFIX) :].removesuffix("-caller"))
             }
@@ -182,7 +201,10 @@ class NamespaceSandbox:
 
         has_memory = manager.layout.has("memory")
         slot = RunnerSlot(
-            name, on_close=on_close, set_memory=set_memory if has_memory else None, spawn=self._spawn_python
+            name,
+            on_close=on_close,
+            set_memory=set_memory if has_memory else None,
+            spawn=self._spawn_python,
         )
         self._slots.add(slot)
         try:
@@ -203,15 +225,32 @@ class NamespaceSandbox:
         return slot
 
 
-def _start(config: dict[str, Any], theirs: socket.socket, fds: list[int]) -> subprocess.Popen[bytes]:
+def _start(
+    config: dict[str, Any], theirs: socket.socket, fds: list[int]
+) -> subprocess.Popen[bytes]:
     library, zipapp = jail_library(), runner_zipapp()
-    argv = [*INTERPRETER, str(zipapp), "--lib", str(library), "--fd", str(theirs.fileno()), "--config", json.dumps(config)]
+    argv = [
+        *INTERPRETER,
+        str(zipapp),
+        "--lib",
+        str(library),
+        "--fd",
+        str(theirs.fileno()),
+        "--config",
+        json.dumps(config),
+    ]
     environment = dict(ENVIRONMENT)
     if "OPENBLAS_CORETYPE" in os.environ:  # some processors need it told
         environment["OPENBLAS_CORETYPE"] = os.environ["OPENBLAS_CORETYPE"]
     return subprocess.Popen(  # noqa: S603 - argv is ours
-        argv, pass_fds=[theirs.fileno(), *fds], env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-        stderr=None, cwd="/", start_new_session=True,
+        argv,
+        pass_fds=[theirs.fileno(), *fds],
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=None,
+        cwd="/",
+        start_new_session=True,
     )
 
 

@@ -118,14 +118,22 @@ class SlotCgroup:
         if memory is not None:
             counters["memory_now"] = [self._open(memory / "memory.usage_in_bytes"), 1, ""]
             counters["oom"] = [self._open(memory / "memory.oom_control"), 1, "oom_kill"]
-            counters["memory_peak"] = [self._open(memory / "memory.max_usage_in_bytes", os.O_RDWR), 1, ""]
+            counters["memory_peak"] = [
+                self._open(memory / "memory.max_usage_in_bytes", os.O_RDWR),
+                1,
+                "",
+            ]
             config["peak_resettable"] = True
         elif self.v2 is not None and (self.v2 / "memory.current").exists():
             counters["memory_now"] = [self._open(self.v2 / "memory.current"), 1, ""]
             counters["oom"] = [self._open(self.v2 / "memory.events"), 1, "oom_kill"]
             with contextlib.suppress(OSError):  # Linux 5.19; resettable since 6.12
                 try:
-                    counters["memory_peak"] = [self._open(self.v2 / "memory.peak", os.O_RDWR), 1, ""]
+                    counters["memory_peak"] = [
+                        self._open(self.v2 / "memory.peak", os.O_RDWR),
+                        1,
+                        "",
+                    ]
                     config["peak_resettable"] = True
                 except PermissionError:
                     counters["memory_peak"] = [self._open(self.v2 / "memory.peak"), 1, ""]
@@ -199,7 +207,9 @@ class CgroupManager:
             except OSError as e:
                 self.problems.append(f"{controller}: {e}")
                 del self.layout.v1[controller]
-        if self.layout.v2 is not None and (self.layout.v2_controllers or "cpuacct" not in self.layout.v1):
+        if self.layout.v2 is not None and (
+            self.layout.v2_controllers or "cpuacct" not in self.layout.v1
+        ):
             try:
                 self._v2_ready = self._prepare_v2(self.layout.v2)
             except OSError as e:
