@@ -1,11 +1,12 @@
 """Cases per second of each backend beside the two floors, interleaved in one run.
 
-    python benchmarks/cases_per_second.py [--backends namespaces,docker] [--rounds 5] [--seconds 2] [--json FILE]
+    python benchmarks/cases_per_second.py [--backends namespaces,docker] [--rounds 5]
+                                          [--seconds 2] [--json FILE]
 
 A case is one run of a small Python program that reads a line and prints a sum, judged, ten cases a
-response, through the engine (no gateway). The floors, per core: fork of a warm interpreter that runs the
-same code and ends, and exec of a fresh one. Neither isolates anything. Ratios within one run are what
-counts; the machine's speed of the day is in all of them.
+response, through the engine (no gateway). The floors, per core: fork of a warm interpreter that
+runs the same code and ends, and exec of a fresh one. Neither isolates anything. Ratios within one
+run are what counts; the machine's speed of the day is in all of them.
 """
 
 from __future__ import annotations
@@ -32,8 +33,8 @@ CASES = 10
 # Runs under the same interpreter as the sandbox; prints how many a second one process does.
 FLOOR = r"""
 import os, sys, time
-for name in ("bisect collections dataclasses datetime decimal fractions functools heapq itertools json math queue "
-             "random re statistics string threading typing").split():
+for name in ("bisect collections dataclasses datetime decimal fractions functools heapq itertools "
+             "json math queue random re statistics string threading typing").split():
     __import__(name)
 import gc
 gc.collect(); gc.freeze()
@@ -145,7 +146,8 @@ def report(got: dict[str, list[float]], options: argparse.Namespace) -> None:
     for name, values in got.items():
         middle = statistics.median(values)
         print(
-            f"{name:12}{middle:10.0f}{min(values):9.0f}{max(values):9.0f}{middle / fork:13.2f}{middle / fresh:13.2f}"
+            f"{name:12}{middle:10.0f}{min(values):9.0f}{max(values):9.0f}"
+            f"{middle / fork:13.2f}{middle / fresh:13.2f}"
         )
     if options.json:
         options.json.write_text(json.dumps({"cases_per_s": got, "python": sys.version}, indent=1))

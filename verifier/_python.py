@@ -18,8 +18,10 @@ _WARNINGS_LOCK = threading.Lock()
 def parse(text: str) -> ast.Module | None:
     """The syntax tree, or None if there is none. Never raises, never warns, runs nothing.
 
-    The caller holds the size to `MAX_PARSE_CHARS`.
+    A text over `MAX_PARSE_CHARS` has none.
     """
+    if len(text) > MAX_PARSE_CHARS:
+        return None
     try:
         with _WARNINGS_LOCK, warnings.catch_warnings():
             warnings.simplefilter("ignore")

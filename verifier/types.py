@@ -72,12 +72,17 @@ class Harness(str, Enum):
     PYTHON: fork the warm interpreter and run the artifact as `__main__`.
     PYTHON_CALL: the same, then call `fn_name` with the JSON arguments of the input, value on the value channel.
     PYTHON_ASSERT: the same, then execute the input as test source; a completion record on the value channel.
+    PYTHON_SERVE: the same, then answer calls from a peer run over a socket, with plain data.
+    PYTHON_TEST: no artifact: execute the input as test source against the program of the peer run; a
+        completion record on the value channel.
     """
 
     EXEC = "exec"
     PYTHON = "python"
     PYTHON_CALL = "python_call"
     PYTHON_ASSERT = "python_assert"
+    PYTHON_SERVE = "python_serve"
+    PYTHON_TEST = "python_test"
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +190,9 @@ class Suite:
         comparator: How outputs are compared.
         checker: Source of a checker program, where the data has one.
         limits: Limits that the data itself states.
-        trust: IN_PROCESS where the tests run inside the program's process.
+        trust: IN_PROCESS where the tests can only run inside the program's process.
+        preamble: Python source that an ASSERT suite's tests need and that is the data's own, not the
+            program's: helper functions of a prompt, set-up code.
         digest: Hex SHA-256 of all of the above: equal suites have equal digests.
     """
 
@@ -196,6 +203,7 @@ class Suite:
     checker: str | None = None
     limits: LimitOverrides = LimitOverrides()
     trust: Trust = Trust.ISOLATED
+    preamble: str = ""
     digest: str = ""
 
 

@@ -183,7 +183,7 @@ async def test_a_stream_that_dies_midway_resends_only_what_is_unfinished(server,
     def script(request, attempt):
         async def reply():
             if request.request_id == "s7" and attempt == 1:
-                while len(answered) < 7:  # noqa: ASYNC110 - nothing signals it
+                while len(answered) < 7:
                     await asyncio.sleep(0)
                 return "cut"
             if request.request_id not in ("s7", "s8", "s9") or attempt > 1:
@@ -278,7 +278,7 @@ async def test_a_stream_that_dies_each_time_is_given_up(server, client, no_sleep
 async def test_cancelling_a_batch_ends_its_stream(server, client):
     server.scripted.script = lambda request, attempt: "read_timeout"
     batch = asyncio.ensure_future(client.score_many(calls(4)))
-    while server.scripted.stuck < 4:  # noqa: ASYNC110 - nothing signals it
+    while server.scripted.stuck < 4:
         await asyncio.sleep(0.01)
     batch.cancel()
     with pytest.raises(asyncio.CancelledError):

@@ -54,7 +54,7 @@ async def test_canonical_solutions_pass_and_empty_bodies_do_not(sandbox_of):
         assert len(all_of_them) == 164
         right = await score_all(engine, [(p, p["canonical_solution"]) for p in all_of_them])
         assert [(r.request_id, r.status, r.error) for r in right if r.score != 1.0] == []
-        assert {r.trust for r in right} == {Trust.IN_PROCESS}
+        assert {r.trust for r in right} == {Trust.ISOLATED}
         empty = await score_all(engine, [(p, "    return None\n") for p in all_of_them])
         assert [r.request_id for r in empty if r.score == 1.0] == []
         assert {r.outcome for r in empty} == {Outcome.SCORED}

@@ -16,7 +16,7 @@ CPP = RECIPES["cpp"]
 
 
 def good(artifact=b"x"):
-    return CompileFacts(True, RunFacts(exit_code=0), artifact)
+    return CompileFacts(ok=True, facts=RunFacts(exit_code=0), artifact=artifact)
 
 
 class Compiler:
@@ -84,8 +84,8 @@ async def test_a_cancelled_compile_does_not_cancel_the_others():
 
 
 async def test_errors_are_kept_and_killed_compilers_are_not():
-    bad = CompileFacts(False, RunFacts(exit_code=1))
-    killed = CompileFacts(False, RunFacts(signal=9, killer=Killer.CPU))
+    bad = CompileFacts(ok=False, facts=RunFacts(exit_code=1))
+    killed = CompileFacts(ok=False, facts=RunFacts(signal=9, killer=Killer.CPU))
     cache, compiler = ArtifactCache(), Compiler(bad, killed, killed)
     await cache.get("bad", compiler)
     assert (await cache.get("bad", compiler)).cached

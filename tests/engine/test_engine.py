@@ -1,4 +1,4 @@
-"""The engine over a fake sandbox: outcomes, faults, deadlines, order. Real backends: test_real.py."""
+"""The engine over a fake sandbox: outcomes, faults, deadlines, order."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ async def test_first_failure_names_the_status_and_the_rest_still_counts():
 
 
 async def test_no_code_and_compile_error_are_scores():
-    broken = CompileFacts(False, RunFacts(exit_code=1), message="SyntaxError: no")
+    broken = CompileFacts(ok=False, facts=RunFacts(exit_code=1), message="SyntaxError: no")
     engine = await engine_over(FakeSandbox(compile_script=lambda job: broken))
     nothing = await engine.score(ScoreTask("I do not know.", suite()))
     assert (nothing.score, nothing.status, [c.status for c in nothing.cases]) == (
@@ -120,7 +120,7 @@ async def test_a_compile_fault_is_retried_and_then_no_score():
         calls.append(1)
         if len(calls) == 1:
             raise SlotError("died")
-        return CompileFacts(True, RunFacts(exit_code=0), b"x")
+        return CompileFacts(ok=True, facts=RunFacts(exit_code=0), artifact=b"x")
 
     engine = await engine_over(FakeSandbox(compile_script=script), slots=1)
     assert (await engine.score(ScoreTask(RESPONSE, suite(1)))).score == 1.0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import textwrap
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,6 +19,10 @@ CPP = "#include <iostream>\nint main() { std::cout << 1; }\n"
 
 def py(code: str = GOOD, tag: str = "python") -> str:
     return f"```{tag}\n{code}```\n"
+
+
+def indented(margin: str) -> str:
+    return textwrap.indent(py(), margin)
 
 
 def source(response: str | bytes, language: str | None = "python", **options: str) -> str | None:
@@ -67,15 +73,17 @@ FOUND = {
     "closer with answer tag": f"<answer>\n```python\n{GOOD}```</answer>",
     "closer with remark": f"```python\n{GOOD}``` This is linear.\n\nIt prints:\n```\n5\n```\n",
     "closer at the end of the code": f"```python\n{GOOD.rstrip()}```\nDone.",
-    "closer at the end of the code, twice": f"```python\n{DRAFT.rstrip()}```\nNo:\n```python\n{GOOD.rstrip()}```",
+    "closer at the end of the code, twice": (
+        f"```python\n{DRAFT.rstrip()}```\nNo:\n```python\n{GOOD.rstrip()}```"
+    ),
     "opener at the end of prose": f"The code: ```python\n{GOOD}```\n",
     "untagged opener at the end of prose": f"The code:```\n{GOOD}```\n",
     "forgotten closer": f"```python\n{DRAFT}\nNo, this:\n```python\n{GOOD}```\n",
-    "in a list item": "1. Read:\n\n   ```python\n   a, b = map(int, input().split())\n   print(a + b)\n   ```\n",
-    "on the line of a list item": "- ```python\n  a, b = map(int, input().split())\n  print(a + b)\n  ```\n",
-    "with tabs": "\t```python\n\ta, b = map(int, input().split())\n\tprint(a + b)\n\t```\n",
-    "in a quotation": "> ```python\n> a, b = map(int, input().split())\n> print(a + b)\n> ```\n",
-    "code indented in its fence": "```python\n    a, b = map(int, input().split())\n    print(a + b)\n```\n",
+    "in a list item": "1. Read:\n\n" + indented("   "),
+    "on the line of a list item": "- " + indented("  ").lstrip(),
+    "with tabs": indented("\t"),
+    "in a quotation": indented("> "),
+    "code indented in its fence": py(textwrap.indent(GOOD, "    ")),
     "bare": GOOD,
     "bare with special token": f"{GOOD}<|im_end|>",
     "bare in answer tags": f"<answer>\n{GOOD}</answer>",
@@ -115,12 +123,17 @@ REASONED = {
     "seed": f"<seed:think>\n{py(DRAFT)}</seed:think>\n{py()}",
     "mistral": f"[THINK]\n{py(DRAFT)}[/THINK]\n{py()}",
     "kimi": f"◁think▷\n{py(DRAFT)}◁/think▷\n{py()}",
-    "harmony": f"<|channel|>analysis<|message|>{py(DRAFT)}<|end|><|start|>assistant<|channel|>final<|message|>\n{py()}",
+    "harmony": (
+        f"<|channel|>analysis<|message|>{py(DRAFT)}<|end|>"
+        f"<|start|>assistant<|channel|>final<|message|>\n{py()}"
+    ),
     "two sections": f"<think>a</think>\n{py(DRAFT)}\n<think>b</think>\n{py()}",
     "closer twice": f"<think>\n{py(DRAFT)}</think>\n{py(DRAFT)}</think>\n{py()}",
     "unclosed draft": f"<think>\n```python\n{DRAFT}\n</think>\n{py()}",
     "unclosed draft, only the closer": f"Try\n```python\n{DRAFT}\nno!</think>\n{py()}",
-    "unclosed draft, untagged answer": f"Try\n```python\n{DRAFT}\n</think>\nFinal:\n```\n{GOOD}```\n",
+    "unclosed draft, untagged answer": (
+        f"Try\n```python\n{DRAFT}\n</think>\nFinal:\n```\n{GOOD}```\n"
+    ),
     "closer behind a closing fence": f"```python\n{DRAFT}```</think>\n{py()}",
     "code on the closer's line": f"hm</think>{py()}",
     "bare code": f"<think>hm</think>\n{GOOD}",
@@ -275,7 +288,7 @@ def test_policies() -> None:
     ],
 )
 def test_policies_of_verl(response: str, verl_sf: str | None, prime: str) -> None:
-    """By hand from verl 0.9.1: `split("```python")[-1].split("```")[0]` and what stands around it."""
+    """By hand from verl 0.9.1: `split("```python")[-1].split("```")[0]` and its surroundings."""
     got = [extract(response, language="python", policy=p).program for p in ("verl-sf", "prime")]
     assert [g and g.source.decode() for g in got] == [verl_sf, prime]
 
@@ -370,12 +383,12 @@ HOSTILE = {
 @pytest.mark.parametrize("name", HOSTILE)
 @pytest.mark.parametrize("language", ["python", "cpp", None])
 def test_hostile_responses_are_answered(name: str, language: str | None) -> None:
-    """That the time is linear is measured by hand; here quadratic time would hit the test's own limit."""
+    """Whether the time is linear is measured by hand; quadratic time would not end here."""
     extract(HOSTILE[name], language=language)
 
 
 def test_events_are_bounded() -> None:
-    """The scanner's own loop, the only part in Python, sees no more than a fixed number of fences and tags."""
+    """The scanner's loop, the only part in Python, sees a bounded number of fences and tags."""
     assert not scan("```\n" * MAX_EVENTS).overflow
     assert scan("```\n" * (MAX_EVENTS + 1)).overflow
     assert "not an answer" in extract("<think>" * (MAX_EVENTS + 1)).extraction.reason
@@ -383,9 +396,12 @@ def test_events_are_bounded() -> None:
 
 PIECES = st.sampled_from(
     [
-        "```", "````", "~~~", "`", "python", "cpp", "text", "\n", "\n\n", " ", "    ", "> ", "- ", "1. ", "\r\n",
-        "<think>", "</think>", "</thinking>", "[/THINK]", "<|im_end|>", "</s>", "<answer>", '"', "'''", '"""', "\\",
-        "print(1)", "x = 1", "def f():\n    return 1", "Hello", "#include <a>", "(", "\0", "\ud800", "\ufeff", "{.py}",
+        "```", "````", "~~~", "`", "python", "cpp", "text", "\n", "\n\n", " ", "    ", "> ",
+        "- ", "1. ", "\r\n", "\\",
+        "<think>", "</think>", "</thinking>", "[/THINK]", "<|im_end|>", "</s>", "<answer>", '"',
+        "'''", '"""', "{.py}",
+        "print(1)", "x = 1", "def f():\n    return 1", "Hello", "#include <a>", "(", "\0",
+        "\ud800", "\ufeff",
     ]
 )  # fmt: skip
 

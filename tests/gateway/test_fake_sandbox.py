@@ -74,7 +74,7 @@ async def test_a_run_hangs_until_it_is_released():
     sandbox = FakeSandbox(hang_runs={1: gate})
     slot = await sandbox.open_slot()
     waiting = asyncio.ensure_future(collect(slot, job(b"a")))
-    while not sandbox.runs:  # noqa: ASYNC110 - nothing signals it
+    while not sandbox.runs:
         await asyncio.sleep(0)
     with pytest.raises(SlotError, match="two things"):
         await slot.compile(COMPILE)
@@ -87,7 +87,7 @@ async def test_a_cancelled_run_is_counted_as_killed_and_leaves_the_slot_clean():
     sandbox = FakeSandbox(hang_runs={1: asyncio.Event()})
     slot = await sandbox.open_slot()
     waiting = asyncio.ensure_future(collect(slot, job(b"a")))
-    while not sandbox.runs:  # noqa: ASYNC110 - nothing signals it
+    while not sandbox.runs:
         await asyncio.sleep(0)
     waiting.cancel()
     with pytest.raises(asyncio.CancelledError):

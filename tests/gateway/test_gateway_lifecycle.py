@@ -70,7 +70,7 @@ async def test_while_the_engine_warms_up_nothing_is_accepted(serve, request_of, 
     gateway = Gateway(unused_engine, Settings(grpc="127.0.0.1:0", http="127.0.0.1:0"))
     starting = asyncio.ensure_future(gateway.start())
     try:
-        while gateway.bound is None:  # noqa: ASYNC110 - nothing signals it
+        while gateway.bound is None:
             await asyncio.sleep(0)
         async with grpc.aio.insecure_channel(gateway.bound.grpc) as channel:
             assert await health(channel) == NOT_SERVING

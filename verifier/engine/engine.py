@@ -16,12 +16,15 @@ import dataclasses
 import os
 import time
 from collections import deque
+from collections.abc import AsyncGenerator, Coroutine, Iterator
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
 from verifier import extraction, judging, languages
 from verifier._version import __version__
 from verifier.engine.artifacts import ArtifactCache, artifact_key
 from verifier.engine.pool import SlotPool
+from verifier.engine.tests import run_tests
 from verifier.errors import BackendError, DeadlineError, OverloadedError, RequestError, SlotError
 from verifier.limits import DEFAULT_LIMITS, MAX_LIMITS, resolve
 from verifier.sandbox.base import CompileJob, Guarantee, RunJob, Sandbox, Slot
@@ -41,6 +44,7 @@ from verifier.types import (
     Status,
     SuiteKind,
     Timing,
+    Trust,
 )
 
 MAX_BATCH_CASES = 16
@@ -178,7 +182,7 @@ class Engine:
         )
         self._check(task)
         with self._admitted():
-            return await self._within(task.deadline_s, self._score(task, limits))
+            return await _within(task.deadline_s, self._score(task, limits))
 
     def _check(self, task: ScoreTask) -> None:
         if task.extraction_policy not in extraction.POLICIES:
@@ -246,7 +250,7 @@ class Engine:
             if "\0" in part:
                 raise RequestError(f"argv[{index}]", "has a NUL byte")
         with self._admitted():
-            return await self._within(task.deadline_s, self._run(task, limits))
+            return await _within(task.deadline_s, self._run(task, limits))
 
     async def _run(self, task: RunTask, limits: Limits) -> RunOutcome:
         compiled: CompileFacts | None = None
@@ -325,7 +329,7 @@ class Engine:
         return await self._artifacts.get(key, compile_now)
 
     @contextlib.contextmanager
-    def _admitted(self):  # type: ignore[no-untyped-def]
+    def _admitted(self) -> Iterator[None]:
         if not self._started:
             raise BackendError("the engine is not running")
         if self._taken >= self._max_queue:
@@ -338,14 +342,17 @@ class Engine:
         finally:
             self._taken -= 1
 
-    @staticmethod
-    async def _within(deadline_s, coroutine):  # type: ignore[no-untyped-def]
-        if deadline_s is None:
-            return await coroutine
-        try:
-            return await asyncio.wait_for(coroutine, max(deadline_s, 0.0))
-        except asyncio.TimeoutError:
-            raise DeadlineError(f"no verdict within {deadline_s:.3f} s") from None
+
+T = TypeVar("T")
+
+
+async def _within(deadline_s: float | None, work: Coroutine[Any, Any, T]) -> T:
+    if deadline_s is None:
+        return await work
+    try:
+        return await asyncio.wait_for(work, max(deadline_s, 0.0))
+    except asyncio.TimeoutError:
+        raise DeadlineError(f"no verdict within {deadline_s:.3f} s") from None
 
 
 class _Run:
@@ -500,8 +507,24 @@ class _Run:
     async def _run_batch(self, slot: Slot, batch: range) -> None:
         if not batch:
             return
+        self.engine._running += 1
+        at = iter(batch)
+        try:
+            async with contextlib.aclosing(self._facts(slot, batch)) as answers:
+                async for facts in answers:
+                    index = next(at)
+                    self.cases[index] = await self._judge(index, facts)
+                    if _contended(facts, self.limits):
+                        self.suspects.append(index)
+        finally:
+            self.engine._running -= 1
+
+    def _facts(self, slot: Slot, batch: range) -> AsyncGenerator[RunFacts, None]:
+        """The facts of a batch's runs, in order."""
         assert self.compiled is not None  # noqa: S101 - for the type checker
-        suite = self.task.suite
+        suite, artifact = self.task.suite, self.compiled.artifact
+        if suite.kind is SuiteKind.ASSERT and suite.trust is Trust.ISOLATED:
+            return run_tests(self.pool, slot, artifact, suite, batch, self.limits)
         harness = (
             self.recipe.run_harness if suite.kind is SuiteKind.STDIN else HARNESSES[suite.kind]
         )
@@ -509,23 +532,8 @@ class _Run:
             case.test.encode("utf-8", "surrogateescape") if case.test is not None else case.stdin
             for case in (suite.cases[i] for i in batch)
         ]
-        job = _job(
-            self.recipe, harness, self.compiled.artifact, inputs, self.limits, suite.fn_name or ""
-        )
-        self.engine._running += 1
-        at = iter(batch)
-        try:
-            async with contextlib.aclosing(slot.run(job)) as answers:  # type: ignore[type-var]
-                async for facts in answers:
-                    index = next(at)
-                    self.cases[index] = await self._judge(index, facts)
-                    if (
-                        facts.killer is Killer.WALL
-                        and facts.run_delay_s > CONTENDED_SHARE * self.limits.wall_time_s
-                    ):
-                        self.suspects.append(index)
-        finally:
-            self.engine._running -= 1
+        job = _job(self.recipe, harness, artifact, inputs, self.limits, suite.fn_name or "")
+        return slot.run(job)  # type: ignore[return-value]  # an async generator in every backend
 
     async def _judge(self, index: int, facts: RunFacts) -> CaseResult:
         task = self.task
@@ -562,6 +570,11 @@ class _Run:
                 again = self.cases[index]
                 assert again is not None  # noqa: S101 - it has just been written
                 self.cases[index] = dataclasses.replace(again, rerun=True)
+
+
+def _contended(facts: RunFacts, limits: Limits) -> bool:
+    """Killed by the wall clock while it wanted to run and could not."""
+    return facts.killer is Killer.WALL and facts.run_delay_s > CONTENDED_SHARE * limits.wall_time_s
 
 
 def _job(

@@ -4,6 +4,10 @@ A caller asks for one slot, or for a group at once (a solution and its checker r
 and then the other could deadlock). Waiting callers are served by priority, then in order. A group that
 cannot be served yet holds the line: otherwise single callers could starve it for ever.
 
+A slot may have a partner: a second slot that goes wherever the first one goes, for a program that takes
+turns with the solution (tests that call it, an interactor). Taking a slot grants its partner too, so no two
+callers can hold half of what the other needs, and since the two take turns, one core carries both.
+
 A slot that failed, or that has served long enough, is closed and replaced in the background.
 """
 
@@ -45,6 +49,7 @@ class SlotPool:
         self._uses: dict[str, int] = {}
         self._waiting: list[_Waiter] = []
         self._order = itertools.count()
+        self._partners: dict[str, Slot] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._alive = 0
         self._closed = False
@@ -85,6 +90,8 @@ class SlotPool:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         slots, self._idle = self._idle, []
+        slots += self._partners.values()
+        self._partners.clear()
         await asyncio.gather(*(slot.close() for slot in slots), return_exceptions=True)
 
     def try_take(self) -> Slot | None:
@@ -123,6 +130,20 @@ class SlotPool:
                     self.give_back(slot)
             self._serve()
             raise
+
+    async def partner(self, slot: Slot) -> Slot:
+        """The slot that is granted together with this one; opened when it is first asked for.
+
+        Raises:
+            BackendError: It cannot be opened.
+        """
+        found = self._partners.get(slot.name)
+        if found is not None and found.healthy:
+            return found
+        if found is not None:
+            await found.close()
+        self._partners[slot.name] = opened = await self._sandbox.open_slot()
+        return opened
 
     def give_back(self, slot: Slot) -> None:
         """Return a slot; one that is not healthy is replaced."""
@@ -166,6 +187,9 @@ class SlotPool:
 
     async def _replace(self, old: Slot) -> None:
         await old.close()
+        partner = self._partners.pop(old.name, None)
+        if partner is not None:
+            await partner.close()
         for attempt in itertools.count():
             if self._closed:
                 return

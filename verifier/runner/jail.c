@@ -56,7 +56,7 @@
 #include <unistd.h>
 
 #define EXPORT __attribute__((visibility("default")))
-#define JAIL_ABI 1
+#define JAIL_ABI 2
 
 /* ---------------------------------------------------------------- raw system calls (no errno) */
 
@@ -119,6 +119,7 @@ struct jail_spec {
     int64_t value_fd;     /* becomes fd 3 of the payload; -1: none */
     int64_t input_fd;     /* becomes fd 4; -1: none */
     int64_t code_fd;      /* becomes fd 5; -1: none */
+    int64_t peer_fd;      /* becomes fd 6: a socket to another run; -1: none */
     int64_t status_fd;    /* init writes struct jail_status here */
     int64_t uid, gid;     /* of the payload, inside the slot's user namespace; -1: keep */
     int64_t build;        /* 1: a compile jail: /build is writable and the working directory */
@@ -317,8 +318,9 @@ static void enter_payload(const struct jail_spec *s) {
     if (s->value_fd >= 0) SYS3(__NR_dup3, s->value_fd, 3, 0); else SYS1(__NR_close, 3);
     if (s->input_fd >= 0) SYS3(__NR_dup3, s->input_fd, 4, 0); else SYS1(__NR_close, 4);
     if (s->code_fd >= 0) SYS3(__NR_dup3, s->code_fd, 5, 0); else SYS1(__NR_close, 5);
-    if (SYS3(__NR_close_range, 6, ~0U, 0) < 0) /* before Linux 5.9 */
-        for (fd = 6; fd < 1024; fd++) SYS1(__NR_close, fd);
+    if (s->peer_fd >= 0) SYS3(__NR_dup3, s->peer_fd, 6, 0); else SYS1(__NR_close, 6);
+    if (SYS3(__NR_close_range, 7, ~0U, 0) < 0) /* before Linux 5.9 */
+        for (fd = 7; fd < 1024; fd++) SYS1(__NR_close, fd);
     /* Last, because it also bounds what dup3 may produce. */
     limit(RLIMIT_NOFILE, (uint64_t)s->open_files, (uint64_t)s->open_files);
 

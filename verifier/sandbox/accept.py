@@ -7,8 +7,9 @@ from collections.abc import Collection, Iterable
 from verifier.errors import ConfigError, GuaranteeError
 from verifier.sandbox.base import Guarantee, GuaranteeName
 
-# Said, but never required: the payload's PID and mount namespaces and its lack of capabilities keep the runner
-# out of its reach also where both have one user id (an ordinary user without a subuid range; a container).
+# Said, but never required: the payload's PID and mount namespaces and its lack of capabilities keep
+# the runner out of its reach also where both have one user id (an ordinary user without a subuid
+# range; a container).
 HARDENING = frozenset({GuaranteeName.SEPARATE_UID})
 
 

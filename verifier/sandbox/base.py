@@ -1,12 +1,14 @@
 """What every backend is: a source of slots, and a statement of what its slots guarantee.
 
-A slot runs one thing at a time: it compiles a program, or runs an artifact on a batch of inputs, each
-input in a fresh jail. A slot never sees an expected output. Whatever goes wrong inside a run is in its
-`RunFacts`; whatever goes wrong with the slot itself is a `SlotError`, after which the slot is thrown away.
+A slot runs one thing at a time: it compiles a program, or runs an artifact on a batch of inputs,
+each input in a fresh jail. A slot never sees an expected output. Whatever goes wrong inside a run
+is in its `RunFacts`; whatever goes wrong with the slot itself is a `SlotError`, after which the
+slot is thrown away.
 """
 
 from __future__ import annotations
 
+import socket
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -53,7 +55,8 @@ class CompileJob:
     """Turn sources into an artifact.
 
     Attributes:
-        harness: EXEC runs `argv`; a PYTHON harness byte-compiles the one source in the warm interpreter.
+        harness: EXEC runs `argv`; a PYTHON harness byte-compiles the one source in the warm
+            interpreter.
         files: File name -> content, laid in the compile jail's home.
         argv: Compiler command; names in it are relative to that home.
         outputs: Files of that home that make the artifact (glob patterns); at least one must exist.
@@ -77,10 +80,13 @@ class RunJob:
         harness: See `Harness`.
         artifact: What `Slot.compile` gave (empty for a bare `argv` in the image).
         argv: Command of the EXEC harness; the artifact's files are in `/program`.
-        inputs: One per run: standard input (EXEC, PYTHON), JSON arguments (PYTHON_CALL), or test source.
+        inputs: One per run: standard input (EXEC, PYTHON), JSON arguments (PYTHON_CALL), or test
+            source.
         limits: Limits of each run.
         fn_name: For PYTHON_CALL.
         env: Environment in addition to the slot's fixed one.
+        peers: For PYTHON_SERVE and PYTHON_TEST: one end of a socket pair per run, whose other end
+            goes to the run beside it. The slot closes them once it has handed them on.
     """
 
     harness: Harness
@@ -90,6 +96,7 @@ class RunJob:
     limits: Limits
     fn_name: str = ""
     env: tuple[tuple[str, str], ...] = ()
+    peers: tuple[socket.socket, ...] = ()
 
 
 @runtime_checkable
@@ -117,8 +124,9 @@ class Slot(Protocol):
     def run(self, job: RunJob) -> AsyncIterator[RunFacts]:
         """Yield the facts of each run, in the order of the inputs.
 
-        Closing the iterator early (`aclose`; wrap it in `contextlib.aclosing`) kills the current run and
-        leaves the slot clean. The slot must not be used again before it is exhausted or closed.
+        Closing the iterator early (`aclose`; wrap it in `contextlib.aclosing`) kills the current
+        run and leaves the slot clean. The slot must not be used again before it is exhausted or
+        closed.
 
         Raises:
             SlotError: The slot failed.
@@ -136,7 +144,7 @@ class Sandbox(Protocol):
 
     @property
     def name(self) -> str:
-        """ "namespaces", "docker", "process" or "fake"."""
+        """One of "namespaces", "docker", "process", "fake"."""
         ...
 
     async def start(self) -> None:

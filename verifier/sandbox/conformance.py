@@ -148,14 +148,16 @@ CHECKS: tuple[Check, ...] = (
     ),
     Check(
         "memory is summed over processes",
-        "import os, time\nfor _ in range(8):\n  if os.fork() == 0:\n    x = bytearray(b'x') * 30000000\n"
+        "import os, time\nfor _ in range(8):\n"
+        "  if os.fork() == 0:\n    x = bytearray(b'x') * 30000000\n"
         "    time.sleep(1)\n    os._exit(0)\ntime.sleep(1.2)",
         _out_of_memory,
         hostile=True,
     ),
     Check(
         "address space is not memory",
-        "import mmap; m = mmap.mmap(-1, 8 << 30, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | 0x4000); print('ok')",
+        "import mmap\nflags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | 0x4000\n"
+        "m = mmap.mmap(-1, 8 << 30, flags=flags); print('ok')",
         _prints(b"ok\n"),
     ),
     Check(
@@ -186,13 +188,15 @@ CHECKS: tuple[Check, ...] = (
     ),
     Check(
         "fork bomb in new sessions",
-        "import os\nwhile True:\n  try:\n    if os.fork() == 0: os.setsid()\n  except OSError: pass",
+        "import os\nwhile True:\n"
+        "  try:\n    if os.fork() == 0: os.setsid()\n  except OSError: pass",
         lambda f: f.killer in (Killer.CPU, Killer.WALL) or _out_of_memory(f),
         hostile=True,
     ),
     Check(
         "a daemon neither delays nor outlives its run",
-        "import os, time\nif os.fork() == 0:\n  os.setsid()\n  if os.fork() == 0: time.sleep(100)\n  os._exit(0)\nprint('main')",
+        "import os, time\nif os.fork() == 0:\n  os.setsid()\n"
+        "  if os.fork() == 0: time.sleep(100)\n  os._exit(0)\nprint('main')",
         lambda f: _prints(b"main\n")(f) and f.wall_time_s < 3,
         hostile=True,
     ),
@@ -205,35 +209,40 @@ CHECKS: tuple[Check, ...] = (
     ),
     Check(
         "nothing is left in the file system",
-        "import os\nn = sum(os.path.exists(p + '/mark') for p in ('/tmp', '/dev/shm', '/var/tmp'))\n"
-        "for p in ('/tmp', '/dev/shm', '/var/tmp'):\n  open(p + '/mark', 'w').close()\nprint(n)",
+        "import os\nplaces = ('/tmp', '/dev/shm', '/var/tmp')\n"
+        "n = sum(os.path.exists(p + '/mark') for p in places)\n"
+        "for p in places: open(p + '/mark', 'w').close()\nprint(n)",
         _prints(b"0\n"),
         (b"", b"", b""),
         hostile=True,
     ),
     Check(
         "nothing is left in shared memory",
-        "import ctypes\nc = ctypes.CDLL(None, use_errno=True)\nprint(c.shmget(4242, 4096, 0) , c.shmget(4242, 4096, 0o1666) >= 0)",
+        "import ctypes\nc = ctypes.CDLL(None, use_errno=True)\n"
+        "print(c.shmget(4242, 4096, 0), c.shmget(4242, 4096, 0o1666) >= 0)",
         _prints(b"-1 True\n"),
         (b"", b""),
         hostile=True,
     ),
     Check(
         "the file system is full at its limit",
-        "try:\n  with open('big', 'wb') as f:\n    while True: f.write(bytes(1 << 20))\nexcept OSError as e: print(e.errno in (27, 28))",
+        "try:\n  with open('big', 'wb') as f:\n    while True: f.write(bytes(1 << 20))\n"
+        "except OSError as e: print(e.errno in (27, 28))",
         lambda f: _prints(b"True\n")(f) or f.signal == 25,
         hostile=True,
     ),
     Check(
         "three descriptors and no more",
-        "import os\nn = 0\nfor fd in range(3, 256):\n  try: os.fstat(fd); n += 1\n  except OSError: pass\nprint(n)",
+        "import os\nn = 0\nfor fd in range(3, 256):\n"
+        "  try: os.fstat(fd); n += 1\n  except OSError: pass\nprint(n)",
         _prints(b"0\n"),
     ),
     Check(
         "a clean environment",
-        "import os\nprint(sorted(k for k in os.environ if k not in {'PATH', 'HOME', 'TMPDIR', 'LANG', 'LC_ALL', 'TZ',\n"
-        "  'PYTHONHASHSEED', 'OMP_NUM_THREADS', 'OPENBLAS_NUM_THREADS', 'MKL_NUM_THREADS', 'NUMEXPR_NUM_THREADS',\n"
-        "  'OPENBLAS_CORETYPE', 'HOSTNAME', 'LC_CTYPE'}))",
+        "import os\nprint(sorted(k for k in os.environ if k not in {\n"
+        "  'PATH', 'HOME', 'TMPDIR', 'LANG', 'LC_ALL', 'TZ', 'PYTHONHASHSEED', 'OMP_NUM_THREADS',\n"
+        "  'OPENBLAS_NUM_THREADS', 'MKL_NUM_THREADS', 'NUMEXPR_NUM_THREADS', 'OPENBLAS_CORETYPE',\n"
+        "  'HOSTNAME', 'LC_CTYPE'}))",
         _prints(b"[]\n"),
     ),
     Check(
@@ -244,30 +253,35 @@ CHECKS: tuple[Check, ...] = (
     ),
     Check(
         "no network",
-        "import socket\ntry: socket.create_connection(('127.0.0.1', 80), 1)\nexcept OSError as e: print(e.errno)",
+        "import socket\ntry: socket.create_connection(('127.0.0.1', 80), 1)\n"
+        "except OSError as e: print(e.errno)",
         lambda f: f.stdout.strip() in (b"101", b"99", b"13"),
         hostile=True,
     ),
     Check(
         "kernel surface",
         "import ctypes, errno, os\nc = ctypes.CDLL(None, use_errno=True)\nout = []\n"
-        "for nr, *a in ((165,0,0,0,0,0), (272, 0x10000000), (425, 8, 0), (321, 0, 0, 0), (248, 0, 0, 0, 0, 0), (101, 0, 0, 0, 0)):\n"
+        "for nr, *a in ((165, 0, 0, 0, 0, 0), (272, 0x10000000), (425, 8, 0), (321, 0, 0, 0),\n"
+        "    (248, 0, 0, 0, 0, 0), (101, 0, 0, 0, 0)):\n"
         "  r = c.syscall(nr, *a); out.append(r == -1 and ctypes.get_errno() in (1, 38))\n"
-        "import socket\nfor family in (40, 17, 16, 38):\n  try: socket.socket(family, socket.SOCK_DGRAM).close(); out.append(False)\n"
+        "import socket\nfor family in (40, 17, 16, 38):\n"
+        "  try: socket.socket(family, socket.SOCK_DGRAM).close(); out.append(False)\n"
         "  except OSError as e: out.append(True)\nprint(all(out))",
         _prints(b"True\n"),
         hostile=True,
     ),
     Check(
         "nothing of the host",
-        "import os\nprint([p for p in ('/root', '/home', '/etc/shadow', '/var/run/docker.sock', '/run/docker.sock', '/sys/fs')\n"
-        "  if os.path.exists(p)], open('/etc/passwd').read().count('\\n'))",
+        "import os\nplaces = ('/root', '/home', '/etc/shadow', '/var/run/docker.sock',\n"
+        "  '/run/docker.sock', '/sys/fs')\n"
+        "print([p for p in places if os.path.exists(p)], open('/etc/passwd').read().count('\\n'))",
         _prints(b"[] 2\n"),
         hostile=True,
     ),
     Check(
         "nothing to write but its own tmpfs",
-        "import os\nout = []\nfor p in ('/', '/usr', '/etc', '/program', '/build', '/proc/sys/kernel', '/dev'):\n"
+        "import os\nout = []\n"
+        "for p in ('/', '/usr', '/etc', '/program', '/build', '/proc/sys/kernel', '/dev'):\n"
         "  try: open(p + '/.x', 'w').close(); out.append(p)\n  except OSError: pass\nprint(out)",
         _prints(b"[]\n"),
         hostile=True,

@@ -1,4 +1,4 @@
-"""Asks a slot, from inside its jail, what holds. A claim about a sandbox is read back, not assumed."""
+"""Asks a slot, from inside its jail, what holds: a claim about a sandbox is read back."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PROBE_LIMITS = dataclasses.replace(
     output_bytes=64 * 1024,
 )
 
-# Runs inside the jail, under the sandbox's own Python: standard library only, prints one JSON object.
+# Runs inside the jail, under the sandbox's own Python: standard library only, prints a JSON object.
 PROBE = b"""
 import ctypes, errno, json, os, socket
 status = dict(l.split(":", 1) for l in open("/proc/self/status") if ":" in l)
@@ -39,12 +39,20 @@ def unshare():
 print(json.dumps({
     "uid": os.getuid(), "pid": os.getpid(), "ppid": os.getppid(),
     "host_uid": [l.split() for l in open("/proc/self/uid_map")],
-    "seccomp": status["Seccomp"].strip(), "nnp": status["NoNewPrivs"].strip(), "caps": status["CapEff"].strip(),
+    "seccomp": status["Seccomp"].strip(),
+    "nnp": status["NoNewPrivs"].strip(),
+    "caps": status["CapEff"].strip(),
     "processes": sorted(int(p) for p in os.listdir("/proc") if p.isdigit()),
     "interfaces": [l.split(":")[0].strip() for l in open("/proc/self/net/dev") if ":" in l],
     "up": refused(lambda: socket.create_connection(("127.0.0.1", 9), 1)) ,
-    "namespaces": {n: os.readlink("/proc/self/ns/" + n) for n in ("pid", "mnt", "ipc", "uts", "net", "user")},
-    "writable": [p for p in ("/", "/usr", "/etc", "/program", "/build", "/proc/sys") if writable(p + "/.probe")],
+    "namespaces": {
+        n: os.readlink("/proc/self/ns/" + n) for n in ("pid", "mnt", "ipc", "uts", "net", "user")
+    },
+    "writable": [
+        p
+        for p in ("/", "/usr", "/etc", "/program", "/build", "/proc/sys")
+        if writable(p + "/.probe")
+    ],
     "unshare": unshare(), "root": sorted(os.listdir("/")),
 }))
 """
@@ -73,7 +81,9 @@ class Probe:
                 "tmp" in f["root"] and "home" not in f["root"],
                 "a private root with nothing of the host but its toolchains; a fresh tmpfs per run",
             ),
-            Guarantee(GuaranteeName.IPC_NAMESPACE, True, "a fresh IPC namespace per run"),
+            Guarantee(
+                GuaranteeName.IPC_NAMESPACE, holds=True, mechanism="a fresh IPC namespace per run"
+            ),
             Guarantee(
                 GuaranteeName.NO_NETWORK,
                 f["interfaces"] in ([], ["lo"]) and f["up"] in ("ENETUNREACH", "EADDRNOTAVAIL"),
@@ -94,7 +104,8 @@ class Probe:
                 "it cannot see or signal it (PID namespace)",
                 ""
                 if separate
-                else "optional: run as root, or give the user a range in /etc/subuid and install uidmap",
+                else "optional: run as root, or give the user a range in /etc/subuid "
+                "and install uidmap",
             ),
             Guarantee(
                 GuaranteeName.SECCOMP,
@@ -120,7 +131,7 @@ async def probe(slot: Slot) -> Probe:
         CompileJob(Harness.PYTHON, {"main.py": PROBE}, (), (), PROBE_LIMITS)
     )
     job = RunJob(Harness.PYTHON, compiled.artifact, (), [b""], PROBE_LIMITS)
-    facts = [f async for f in slot.run(job)][0]
+    (facts,) = [f async for f in slot.run(job)]
     if facts.exit_code != 0:
         text = facts.stderr.decode("utf-8", "replace")[-500:]
         raise BackendError(f"the probe failed inside the jail: {text}")

@@ -1,8 +1,9 @@
 """The `process` backend: plain child processes under rlimits. It isolates nothing.
 
-A program sees the host's files, network and processes, runs as the caller, and may outlive its run. It is
-there for hosts that allow no namespaces at all and for debugging, and it refuses to start unless it is
-asked for by its name and by `allow_unsafe`. Memory and CPU of the process tree are sampled with psutil.
+A program sees the host's files, network and processes, runs as the caller, and may outlive its run.
+It is there for hosts that allow no namespaces at all and for debugging, and it refuses to start
+unless it is asked for by its name and by `allow_unsafe`. Memory and CPU of the process tree are
+sampled with psutil.
 """
 
 from __future__ import annotations
@@ -17,15 +18,17 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 import psutil
 
 from verifier.errors import ConfigError
 from verifier.languages import RECIPES
 from verifier.runner.agent import harness, jobs
+from verifier.runner.build import runner_zipapp
 from verifier.sandbox.base import CompileJob, Guarantee, GuaranteeName, RunJob, Slot
 from verifier.sandbox.namespaces.backend import ENVIRONMENT, INTERPRETER
 from verifier.sandbox.runner_slot import ToolchainMissingError
@@ -33,7 +36,7 @@ from verifier.types import CompileFacts, Harness, Killer, Limits, RunFacts
 
 SAMPLE_S = 0.02
 STDERR_KEEP = 16 * 1024
-VALUE, INPUT, CODE = harness.VALUE, harness.INPUT, harness.CODE
+VALUE, INPUT, CODE, PEER = harness.VALUE, harness.INPUT, harness.CODE, harness.PEER
 _numbers = itertools.count()
 
 
@@ -46,8 +49,8 @@ class ProcessSandbox:
         """Refuse, unless told so by name."""
         if not allow_unsafe:
             raise ConfigError(
-                "backend process isolates nothing: programs could read this host's files and kill its processes. "
-                "To use it all the same: --backend process --allow-unsafe"
+                "backend process isolates nothing: programs could read this host's files and kill "
+                "its processes. To use it all the same: --backend process --allow-unsafe"
             )
 
     async def start(self) -> None:
@@ -64,7 +67,10 @@ class ProcessSandbox:
         """None holds."""
         return tuple(
             Guarantee(
-                name, False, "not given by plain processes", "use --backend namespaces or docker"
+                name,
+                holds=False,
+                mechanism="not given by plain processes",
+                remedy="use --backend namespaces or docker",
             )
             for name in GuaranteeName
         )
@@ -94,8 +100,7 @@ class ProcessSlot:
         self.name = name
         self.healthy = True
         self._folder = Path(tempfile.mkdtemp(prefix="verifier-process-"))
-        self._harness = self._folder / "harness.py"
-        self._harness.write_bytes(harness.__loader__.get_data(str(harness.__file__)))  # type: ignore[union-attr]
+        self._agent = str(runner_zipapp())
 
     async def compile(self, job: CompileJob) -> CompileFacts:
         """See `Slot.compile`."""
@@ -105,7 +110,7 @@ class ProcessSlot:
                 (work / name).write_bytes(data)
             if job.harness is not Harness.EXEC:
                 source = next(iter(job.files.values()))
-                argv = [*INTERPRETER, str(self._harness), "compile", "-"]
+                argv = [*INTERPRETER, self._agent, "--harness", "compile", "-"]
                 facts = await self._one(argv, work, source, job.limits, {VALUE: b""})
                 artifact = jobs.pack([("main.py", 0, source), (".code", 0, facts.returned or b"")])
             else:
@@ -113,18 +118,7 @@ class ProcessSlot:
                 if program is None:
                     raise ToolchainMissingError(f"there is no {job.argv[0]} on this host")
                 facts = await self._one([program, *job.argv[1:]], work, b"", job.limits, {})
-                found = [
-                    p
-                    for pattern in job.outputs
-                    for p in sorted(work.glob(pattern))
-                    if p.is_file() and not p.is_symlink()
-                ]
-                artifact = jobs.pack(
-                    [
-                        (str(p.relative_to(work)), int(os.access(p, os.X_OK)), p.read_bytes())
-                        for p in found
-                    ]
-                )
+                artifact = _pack_outputs(work, job.outputs)
         finally:
             shutil.rmtree(work, ignore_errors=True)
         ok = facts.exit_code == 0 and facts.killer is Killer.NONE and bool(artifact)
@@ -157,7 +151,8 @@ class ProcessSlot:
                     else:
                         argv = [
                             *INTERPRETER,
-                            str(self._harness),
+                            self._agent,
+                            "--harness",
                             job.harness.value,
                             job.fn_name or "-",
                         ]
@@ -180,7 +175,7 @@ class ProcessSlot:
         """One process. `extra` are the harness's files, told to it by number."""
         with contextlib.ExitStack() as stack:
 
-            def file(data: bytes = b""):  # type: ignore[no-untyped-def]
+            def file(data: bytes = b"") -> IO[bytes]:
                 f = stack.enter_context(tempfile.TemporaryFile(dir=self._folder))
                 f.write(data)
                 f.seek(0)
@@ -192,7 +187,10 @@ class ProcessSlot:
             if files:
                 argv = [
                     *argv,
-                    *(str(files[n].fileno()) if n in files else "-1" for n in (VALUE, INPUT, CODE)),
+                    *(
+                        str(files[n].fileno()) if n in files else "-1"
+                        for n in (VALUE, INPUT, CODE, PEER)
+                    ),
                 ]
             running = _Running(self._spawn(argv, work, limits, given, out, err, files))
             try:
@@ -226,7 +224,15 @@ class ProcessSlot:
             )
 
     @staticmethod
-    def _spawn(argv, work, limits, given, out, err, files):  # type: ignore[no-untyped-def]
+    def _spawn(
+        argv: list[str],
+        work: Path,
+        limits: Limits,
+        given: IO[bytes],
+        out: IO[bytes],
+        err: IO[bytes],
+        files: Mapping[int, IO[bytes]],
+    ) -> subprocess.Popen[bytes]:
         def prepare() -> None:
             resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
             seconds = int(limits.cpu_time_s) + 2
@@ -236,7 +242,7 @@ class ProcessSlot:
             resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
 
         environment = dict(ENVIRONMENT, HOME=str(work), TMPDIR=str(work))
-        return subprocess.Popen(  # noqa: S603
+        return subprocess.Popen(
             argv,
             stdin=given,
             stdout=out,
@@ -244,12 +250,14 @@ class ProcessSlot:
             cwd=work,
             env=environment,
             start_new_session=True,
-            preexec_fn=prepare,
-            pass_fds=[f.fileno() for f in files.values()],  # noqa: PLW1509 - the unsafe tier, said so
+            preexec_fn=prepare,  # noqa: PLW1509 - the unsafe tier, said so
+            pass_fds=[f.fileno() for f in files.values()],
         )
 
     @staticmethod
-    async def _watch(running: _Running, limits: Limits, started: float, out, err) -> None:  # type: ignore[no-untyped-def]
+    async def _watch(
+        running: _Running, limits: Limits, started: float, out: IO[bytes], err: IO[bytes]
+    ) -> None:
         process = running.process
         with contextlib.suppress(psutil.NoSuchProcess):
             root = psutil.Process(process.pid)
@@ -280,8 +288,20 @@ class ProcessSlot:
                 return
 
 
+def _pack_outputs(work: Path, patterns: Sequence[str]) -> bytes:
+    found = [
+        p
+        for pattern in patterns
+        for p in sorted(work.glob(pattern))
+        if p.is_file() and not p.is_symlink()
+    ]
+    return jobs.pack(
+        [(str(p.relative_to(work)), int(os.access(p, os.X_OK)), p.read_bytes()) for p in found]
+    )
+
+
 def _kill_tree(process: subprocess.Popen[bytes]) -> None:
-    """Best effort: a daemon that left the session and the tree gets away. That is what `unsafe` means."""
+    """Best effort: a daemon that left the session and the tree gets away (hence `unsafe`)."""
     with contextlib.suppress(psutil.NoSuchProcess):
         for member in psutil.Process(process.pid).children(recursive=True):
             with contextlib.suppress(psutil.NoSuchProcess):

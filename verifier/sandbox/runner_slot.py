@@ -87,6 +87,7 @@ class RunnerSlot:
         self._program = 0
         self._reader: asyncio.StreamReader
         self._writer: asyncio.StreamWriter
+        self._sock: socket.socket
         self.ready: dict[str, Any] = {}
 
     @property
@@ -107,7 +108,10 @@ class RunnerSlot:
             BackendError: The runner could not build its jail; the message names the step.
         """
         sock.setblocking(False)
+        self._sock = sock.dup()  # asyncio's own does not send descriptors
         self._reader, self._writer = await asyncio.open_connection(sock=sock)
+        # `drain` then means sent, and a descriptor goes where it belongs in the stream.
+        self._writer.transport.set_write_buffer_limits(high=0)
         self._healthy = True
         with self._watchdog(timeout_s):
             header, _ = await self._read()
@@ -166,6 +170,7 @@ class RunnerSlot:
             "env": job.env,
             "limits": limits_to_wire(job.limits),
             "sizes": [len(artifact), *(len(i) for i in job.inputs)],
+            "peers": len(job.peers),
         }
         self._last_artifact = None
         got = 0
@@ -174,6 +179,7 @@ class RunnerSlot:
         try:
             with self._watchdog(GRACE_S + job.limits.wall_time_s):
                 await self._write(header, artifact, *job.inputs)
+                await self._hand_over(job.peers)
             while True:
                 with self._watchdog(GRACE_S + job.limits.wall_time_s):
                     answer, blobs = await self._read()
@@ -199,6 +205,7 @@ class RunnerSlot:
         self._healthy = False
         if hasattr(self, "_writer"):
             self._writer.transport.abort()
+            self._sock.close()
         await self._on_close()
 
     # ------------------------------------------------------------ plumbing
@@ -266,6 +273,25 @@ class RunnerSlot:
         except (ConnectionError, OSError) as e:
             self._healthy = False
             raise SlotError(f"{self._name}: the runner is gone ({e})") from e
+
+    async def _hand_over(self, peers: Sequence[socket.socket]) -> None:
+        """Send sockets behind the frame that announced them, and close our copies."""
+        if not peers:
+            return
+        try:
+            while True:
+                try:
+                    socket.send_fds(self._sock, [b"F"], [p.fileno() for p in peers])
+                except BlockingIOError:
+                    await asyncio.sleep(0.001)
+                else:
+                    break
+        except OSError as e:
+            self._healthy = False
+            raise SlotError(f"{self._name}: the runner is gone ({e})") from e
+        finally:
+            for peer in peers:
+                peer.close()
 
     async def _read(self) -> tuple[dict[str, Any], list[bytes]]:
         try:

@@ -19,7 +19,9 @@ for name, (version, needs) in json.load(sys.stdin).items():
     if program is None or not all(map(shutil.which, needs)):
         continue
     try:
-        done = subprocess.run([program, *version[1:]], stdin=subprocess.DEVNULL, capture_output=True, timeout=20)
+        done = subprocess.run(
+            [program, *version[1:]], stdin=subprocess.DEVNULL, capture_output=True, timeout=20
+        )
     except (OSError, subprocess.TimeoutExpired):
         continue
     lines = (done.stdout or done.stderr).decode("utf-8", "replace").strip().splitlines()

@@ -36,6 +36,7 @@ def suite_digest(suite: Suite) -> str:
     for limit in _limits(suite.limits):
         put(limit)
     put(suite.trust.value)
+    put(suite.preamble)
     put(len(suite.cases))
     for case in suite.cases:
         put(case.stdin)

@@ -11,6 +11,7 @@ from verifier import _json
 from verifier._json import BigInt
 from verifier._text import to_utf8
 from verifier.errors import SuiteError
+from verifier.testcases.sources import needs_objects
 from verifier.types import Case, LimitOverrides, Suite, SuiteKind, Trust
 
 MIB = 1024 * 1024
@@ -232,12 +233,22 @@ def stdin_suite(
 
 
 def assert_suite(
-    tests: Sequence[str], *, fn_name: str | None = None, limits: LimitOverrides = LimitOverrides()
+    tests: Sequence[str],
+    *,
+    fn_name: str | None = None,
+    limits: LimitOverrides = LimitOverrides(),
+    preamble: str = "",
 ) -> Suite:
     """A suite of test sources, each of which raises when the program is wrong.
 
-    They run inside the program's process for now, so their verdict is worth less:
-    `Trust.IN_PROCESS`.
+    Args:
+        tests: One case each.
+        fn_name: The entry point, where it is known.
+        limits: Limits of the data's own.
+        preamble: Source that the tests need and that is the data's own.
     """
     cases = tuple(Case(test=test) for test in tests)
-    return Suite(SuiteKind.ASSERT, cases, fn_name=fn_name, limits=limits, trust=Trust.IN_PROCESS)
+    trust = Trust.IN_PROCESS if any(map(needs_objects, tests)) else Trust.ISOLATED
+    return Suite(
+        SuiteKind.ASSERT, cases, fn_name=fn_name, limits=limits, trust=trust, preamble=preamble
+    )

@@ -1,7 +1,8 @@
 """HumanEval and EvalPlus: `test` defines `check(candidate)`, `entry_point` names the candidate.
 
 One case, as the benchmark counts. A response must hold the whole function, not only its body: the
-row's `prompt` is not put before it. KodCode's `test` is a pytest body; each of its test functions
+row's `prompt` is not put before it. But helper functions of the prompt that a test calls (`poly` of
+HumanEval/32) are the data's, not the program's: the prompt is the suite's preamble. KodCode's `test` is a pytest body; each of its test functions
 is a case.
 """
 
@@ -10,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from verifier import _python
 from verifier.errors import SuiteError
 from verifier.testcases.fields import Context, assert_suite, mapping, text
 from verifier.testcases.sources import checked, infer_entry_point, pytest_cases
@@ -31,7 +33,10 @@ def load_humaneval(data: object, context: Context) -> Suite:
             raise SuiteError("entry_point", "missing, though the test defines check(candidate)")
         source = f"{source}\ncheck({entry_point})\n"
     name = entry_point.split(".")[-1] if entry_point else infer_entry_point([source])
-    return assert_suite([checked(source, "test")], fn_name=name)
+    preamble = text(row.get("prompt") or "", "prompt")
+    if preamble and _python.parse(preamble) is None:
+        preamble = ""  # a prompt in words
+    return assert_suite([checked(source, "test")], fn_name=name, preamble=preamble)
 
 
 def load_kodcode(data: object, context: Context) -> Suite:

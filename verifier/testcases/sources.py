@@ -44,6 +44,35 @@ def infer_entry_point(tests: Sequence[str]) -> str | None:
     return next(iter(common)) if common and len(common) == 1 else None
 
 
+def needs_objects(source: str) -> bool:
+    """Whether a test can only run beside the program's real classes, in its process.
+
+    Decided from the test alone, never from the program: else a program could choose the weaker mode. Stand-ins
+    carry calls, attributes, iteration and callbacks; they cannot be a base class or answer `isinstance`.
+    """
+    tree = _python.parse(source)
+    if tree is None:
+        return False
+    _, bound = _names(tree)
+    own = bound | _BUILTINS
+
+    def foreign(node: ast.AST) -> bool:
+        return any(isinstance(n, ast.Name) and n.id not in own for n in ast.walk(node))
+
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ClassDef) and any(foreign(base) for base in node.bases):
+            return True
+        if (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Name)
+            and node.func.id in ("isinstance", "issubclass")
+            and len(node.args) == 2
+            and foreign(node.args[1])
+        ):
+            return True
+    return False
+
+
 def _names(tree: ast.Module) -> tuple[set[str], set[str]]:
     """Names that are called, and names that the source itself binds."""
     called: set[str] = set()

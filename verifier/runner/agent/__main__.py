@@ -26,7 +26,7 @@ import socket
 import subprocess
 import sys
 
-from . import cgroups, harness, jobs, libjail, mounts, zygote
+from . import cgroups, frames, harness, jobs, libjail, mounts, zygote
 
 STACK_BYTES = 512 * 1024 * 1024
 INSIDE_RUNNER, INSIDE_PAYLOAD = 0, 1000
@@ -37,13 +37,17 @@ MAX_PENDING_CONNECTIONS = 1
 
 def main():
     """Run the agent. Does not return in the runner; in a payload it leaves as the program would."""
+    if sys.argv[1:2] == ["--harness"]:
+        harness.main(sys.argv[2:])
     options = arguments()
     raise_stack()
     config = json.loads(options.config)
     listener = listen(options.listen) if options.listen else None
     counters = cgroups.own() if options.listen else cgroups.given(config)
     library = libjail.load("/proc/self/fd/%d" % os.open(options.lib, os.O_RDONLY | os.O_CLOEXEC))
-    source = harness.__loader__.get_data(harness.__file__)
+    with open(sys.argv[0], "rb") as f:
+        archive = f.read()
+    two_ids = False
     try:
         two_ids = enter_namespaces(config)
     except OSError as e:
@@ -55,21 +59,33 @@ def main():
     try:
         mounts.make_root("/tmp", PROGRAM_BYTES, BUILD_BYTES)
         mounts.check(mounts.libc.sethostname(b"sandbox", 7), "sethostname")
-        zygote_sock, zygote_pid = fork_zygote(library, config, options)
     except OSError as e:
         refuse(options, listener, e)
-    if zygote_sock is None:  # a payload: it has run, or will when its finalizers do
-        sys.exit(zygote_pid)
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    zygote_pid = os.fork()
+    if zygote_pid == 0:
+        ours.close()
+        if options.fd >= 0:
+            os.close(options.fd)
+        # Returns in payloads, whose stack this is as well; their finalizers run on the way out.
+        sys.exit(zygote.main(theirs, library[0], config.get("procs_fds", [])))
+    theirs.close()
+    for fd in config.get("procs_fds", []):
+        os.close(fd)
+    answer = ours.recv(256)
+    if answer != b"ready":
+        problem = "the zygote did not start: " + answer.decode(errors="replace")
+        refuse(options, listener, OSError(5, problem))
     mounts.libc.prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)
     sock = accept(options, listener)
     runner = jobs.Runner(
         sock=sock,
         library=library[1],
-        zygote=zygote_sock,
+        zygote=ours,
         zygote_pid=zygote_pid,
         ids=(INSIDE_PAYLOAD, INSIDE_PAYLOAD) if two_ids else (-1, -1),
         counters=counters,
-        harness_source=source,
+        agent_archive=archive,
         shared_processes=0 if two_ids else 4,
     )
     runner.serve()
@@ -118,7 +134,7 @@ def accept(options, listener):
 
 def refuse(options, listener, error):
     """Tell the supervisor which step failed, and end."""
-    channel = jobs.frames.Channel(accept(options, listener))
+    channel = frames.Channel(accept(options, listener))
     channel.write({"op": "refused", "step": str(error), "errno": error.errno or 0})
     os._exit(3)
 
@@ -227,24 +243,6 @@ def keep(child, config):
         except InterruptedError:
             continue
         os._exit(os.waitstatus_to_exitcode(status) & 0xFF)
-
-
-def fork_zygote(library, config, options):
-    """(socket, pid) in the runner; (None, exit code) in a payload, whose stack this still is."""
-    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    pid = os.fork()
-    if pid == 0:
-        ours.close()
-        if options.fd >= 0:
-            os.close(options.fd)
-        return None, zygote.main(theirs, library[0], {"procs_fds": config.get("procs_fds", [])})
-    theirs.close()
-    for fd in config.get("procs_fds", []):
-        os.close(fd)
-    answer = ours.recv(256)
-    if answer != b"ready":
-        raise OSError(5, "the zygote did not start: " + answer.decode(errors="replace"))
-    return ours, pid
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
 """What a Python payload does between the fork and its own first line, and after its last.
 
-The same file is the harness of `exec` mode, where a fresh interpreter runs it as a script. Descriptors: 3
-is the value channel, 4 the input of a call or an assert, 5 the byte-compiled program.
+`exec` mode runs the same harness in a fresh interpreter. Descriptors: 3
+is the value channel, 4 the input of a call or an assert, 5 the byte-compiled program, 6 a socket to the
+run beside this one.
 """
 
 import atexit
@@ -14,7 +15,9 @@ import threading
 import traceback
 import types
 
-VALUE, INPUT, CODE = 3, 4, 5
+from . import remote
+
+VALUE, INPUT, CODE, PEER = 3, 4, 5, 6
 MAX_DEPTH = 200
 MAX_VALUE_BYTES = 64 * 1024 * 1024
 
@@ -45,6 +48,11 @@ def run(kind, fn_name):
     """Run the payload; returns the exit code, or does not return."""
     if kind == "compile":
         return byte_compile()
+    if kind == "python_test":
+        record = remote.run_tests(PEER, read_all(INPUT))
+        if record is not None:
+            channel()(record)
+        os._exit(0)
     code = marshal.loads(read_all(CODE))
     test = read_all(INPUT) if kind in ("python_call", "python_assert") else b""
     main = types.ModuleType("__main__")
@@ -58,6 +66,12 @@ def run(kind, fn_name):
     sys.path[0] = "/program"
     if kind == "python":
         return finish(guard(exec, code, main.__dict__) or 0, code)
+    if kind == "python_serve":
+        exec(CALL_NAMESPACE, main.__dict__)
+        status = guard(exec, code, main.__dict__)
+        if status is not None:
+            return finish(status, code)
+        return finish(guard(serve, main.__dict__) or 0, None)
     emit, loads, dumps = channel(), json.loads, plain_json
     exec(CALL_NAMESPACE, main.__dict__)
     status = guard(exec, code, main.__dict__)
@@ -69,6 +83,16 @@ def run(kind, fn_name):
         record = check(main.__dict__, test)
     emit(record)
     return finish(0, code)
+
+
+def serve(namespace):
+    """Answer the test side until it is done; whatever the program still has running ends with it."""
+    remote.Program(remote.Link(PEER), namespace).serve()
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    finally:
+        os._exit(0)
 
 
 def byte_compile():
@@ -109,7 +133,7 @@ def guard(action, *arguments):
 
 def finish(status, code):
     """The interpreter's own way out, without freeing every object first: the process ends anyway."""
-    if uses_del(code):
+    if code is not None and uses_del(code):
         sys.exit(status)  # finalizers may print: leave the long way
     try:
         threading._shutdown()
@@ -262,9 +286,11 @@ def plain_key(key):
     raise TypeError("a %s cannot be a key" % type(key).__name__)
 
 
-if __name__ == "__main__":
-    _kind, _fn_name = sys.argv[1:3]
-    if len(sys.argv) > 3:
-        VALUE, INPUT, CODE = (int(_fd) for _fd in sys.argv[3:6])
+def main(arguments):
+    """`exec` mode: kind, function name, and the descriptors' numbers where they are not the usual ones."""
+    global VALUE, INPUT, CODE, PEER
+    kind, fn_name = arguments[:2]
+    if len(arguments) > 2:
+        VALUE, INPUT, CODE, PEER = (int(fd) for fd in arguments[2:6])
     sys.argv[:] = ["/program/main.py"]
-    sys.exit(run(_kind, _fn_name))
+    sys.exit(run(kind, fn_name))

@@ -18,7 +18,9 @@ VALUE_BYTES = 64 * 1024 * 1024
 MAX_ARTIFACT_BYTES = 256 * 1024 * 1024
 F_ADD_SEALS, ALL_SEALS = 1033, 0x1 | 0x2 | 0x4 | 0x8
 PYTHON = ["/usr/bin/python3", "-s", "-X", "int_max_str_digits=0"]
-HARNESS = "/program/.harness.py"
+AGENT = "/program/.agent.pyz"
+# Harnesses whose input is not standard input, and which answer on the value channel.
+BY_CHANNEL = ("python_call", "python_assert", "python_test")
 # What every program finds in its environment, and all of it: nothing of the host's leaks in.
 ENVIRONMENT = [
     ("PATH", "/usr/local/bin:/usr/bin:/bin"),
@@ -43,12 +45,12 @@ class Runner:
     """Owns the zygote, the pipes and the clock of one slot."""
 
     def __init__(
-        self, sock, library, zygote, zygote_pid, ids, counters, harness_source, shared_processes
+        self, sock, library, zygote, zygote_pid, ids, counters, agent_archive, shared_processes
     ):
         self.channel = frames.Channel(sock)
         self.lib, self.zygote, self.zygote_pid = library, zygote, zygote_pid
         self.uid, self.gid = ids
-        self.counters, self.harness_source = counters, harness_source
+        self.counters, self.agent_archive = counters, agent_archive
         self.shared_processes = shared_processes
         self.program_key = None
         self.artifact = {}
@@ -89,28 +91,33 @@ class Runner:
     def run(self, header, body):
         """One batch: an artifact (unless it is the last one again) and inputs; one frame per run."""
         artifact, *inputs = frames.split(body, header["sizes"])
-        python = header["harness"] if header["harness"] != "exec" else ""
-        if header["program"] != self.program_key or header["program"] is None:
+        peers = receive_fds(self.channel.sock, header["peers"])
+        limits, python = header["limits"], header["harness"] if header["harness"] != "exec" else ""
+        if header["program"] != self.program_key:
             self.load(artifact, header["program"])
         if not python:
             argv = resolved(header["argv"])
         else:
-            argv = [*PYTHON, HARNESS, python, header["fn_name"] or "-"] if header["spawn"] else []
-        with_value = python in ("python_call", "python_assert")
-        self.set_program(header, python, argv, with_value, with_value, build=0)
-        null = os.open("/dev/null", os.O_RDONLY | os.O_CLOEXEC) if with_value else -1
+            argv = self.fresh(python, header["fn_name"]) if header["spawn"] else []
+        by_channel = python in BY_CHANNEL
+        self.set_program(header, python, argv, value=by_channel, given=by_channel, peer=bool(peers))
+        null = os.open("/dev/null", os.O_RDONLY | os.O_CLOEXEC)
         try:
             for index, data in enumerate(inputs):
                 memfd = sealed("input", data)
                 try:
                     facts, blobs = self.one(
-                        header["limits"],
-                        null if with_value else memfd,
-                        memfd if with_value else -1,
-                        with_value,
+                        limits,
+                        stdin_fd=null if python and python != "python" else memfd,
+                        input_fd=memfd if by_channel else -1,
+                        peer_fd=peers[index] if peers else -1,
+                        with_value=by_channel,
                     )
                 finally:
                     os.close(memfd)
+                    if peers:
+                        os.close(peers[index])
+                        peers[index] = -1
                 if facts["killer"] == "gone":
                     os._exit(0)
                 if facts["killer"] == "cancel":
@@ -118,9 +125,16 @@ class Runner:
                 facts.update(op="facts", index=index, sizes=[len(b) for b in blobs])
                 self.channel.write(facts, *blobs)
         finally:
-            if null >= 0:
-                os.close(null)
+            for fd in [null, *peers]:
+                if fd >= 0:
+                    os.close(fd)
         self.channel.write({"op": "done"})
+
+    def fresh(self, harness, fn_name):
+        """The command of a Python run in an interpreter of its own (`exec` mode)."""
+        with open(AGENT, "wb") as f:
+            f.write(self.agent_archive)
+        return [*PYTHON, AGENT, "--harness", harness, fn_name or "-"]
 
     def load(self, artifact, key):
         """Lay an artifact's files into /program; its byte code, if any, is kept as a sealed memfd."""
@@ -140,12 +154,9 @@ class Runner:
                 with open(path, "wb") as f:
                     f.write(data)
                 os.chmod(path, 0o755 if mode else 0o644)
-        if self.artifact["code_fd"] >= 0:
-            with open(HARNESS, "wb") as f:
-                f.write(self.harness_source)
         self.program_key = key
 
-    def set_program(self, header, python, argv, with_value, with_input, build):
+    def set_program(self, header, python, argv, *, value, given=False, peer=False, build=0):
         """Tell the zygote what the next runs have in common."""
         limits = dict(header["limits"], stack_bytes=512 * 1024 * 1024)
         limits["processes"] += self.shared_processes
@@ -155,19 +166,20 @@ class Runner:
             "argv": argv,
             "env": ENVIRONMENT + [tuple(e) for e in header.get("env", ())],
             "limits": limits,
-            "value": with_value,
-            "input": with_input,
+            "value": value,
+            "input": given,
+            "peer": peer,
             "build": build,
             "uid": self.uid,
             "gid": self.gid,
         }
         if argv and not build and not self.executable(argv[0]):
             raise Fault("there is no %s in this sandbox" % argv[0])
-        fds = [self.artifact["code_fd"]] if python and python != "compile" else []
+        code_fd = self.artifact.get("code_fd", -1)
         data = json.dumps(message).encode()
         if len(data) > zygote.MESSAGE_BYTES:
             raise Fault("a command line of %d bytes" % len(data))
-        socket.send_fds(self.zygote, [data], fds)
+        socket.send_fds(self.zygote, [data], [code_fd] if python and code_fd >= 0 else [])
         if self.zygote.recv(64) != b"ok":
             raise Fault("the zygote is gone")
 
@@ -176,7 +188,7 @@ class Runner:
         """A missing interpreter is the machinery's fault, never the program's."""
         return os.path.isfile(path)
 
-    def one(self, limits, stdin_fd, input_fd, with_value):
+    def one(self, limits, *, stdin_fd, input_fd=-1, peer_fd=-1, with_value=False):
         """One run: (facts, [stdout, stderr, value])."""
         out_r, out_w = os.pipe2(os.O_CLOEXEC)
         err_r, err_w = os.pipe2(os.O_CLOEXEC)
@@ -215,8 +227,7 @@ class Runner:
             fds = [stdin_fd, out_w, err_w, status_w]
             if value_w >= 0:
                 fds.append(value_w)
-            if input_fd >= 0:
-                fds.append(input_fd)
+            fds += [fd for fd in (input_fd, peer_fd) if fd >= 0]
             socket.send_fds(self.zygote, [b"run"], fds)
             for fd in handed:
                 os.close(fd)
@@ -298,9 +309,9 @@ class Runner:
                 raise_missing(self.channel, argv[0])
                 return
             self.set_program(
-                header, "compile" if python else "", argv, python, False, build=0 if python else 1
+                header, "compile" if python else "", argv, value=python, build=0 if python else 1
             )
-            facts, blobs = self.one(header["limits"], stdin, -1, python)
+            facts, blobs = self.one(header["limits"], stdin_fd=stdin, with_value=python)
             if facts["killer"] == "gone":
                 os._exit(0)
             ok = facts["exit_code"] == 0 and facts["killer"] == "none"
@@ -318,6 +329,18 @@ class Runner:
         finally:
             os.close(stdin)
             empty("/build")
+
+
+def receive_fds(sock, count):
+    """Descriptors that follow a frame, with one byte."""
+    if count == 0:
+        return []
+    data, fds, _, _ = socket.recv_fds(sock, 1, count)
+    if len(fds) != count or data != b"F":
+        for fd in fds:
+            os.close(fd)
+        raise Fault("%d descriptors instead of %d" % (len(fds), count))
+    return list(fds)
 
 
 def resolved(argv):

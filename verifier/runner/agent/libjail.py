@@ -2,7 +2,7 @@
 
 import ctypes
 
-ABI = 1
+ABI = 2
 i64 = ctypes.c_int64
 
 
@@ -12,7 +12,7 @@ class Spec(ctypes.Structure):
     _fields_ = [
         (name, i64)
         for name in (
-            "abi stdin_fd stdout_fd stderr_fd value_fd input_fd code_fd status_fd uid gid build cpu_s tmp_bytes "
+            "abi stdin_fd stdout_fd stderr_fd value_fd input_fd code_fd peer_fd status_fd uid gid build cpu_s tmp_bytes "
             "tmp_inodes file_bytes stack_bytes processes open_files"
         ).split()
     ] + [("argv", ctypes.POINTER(ctypes.c_char_p)), ("envp", ctypes.POINTER(ctypes.c_char_p))]

@@ -12,12 +12,13 @@ The record that a test came to its end is written by the test side to a channel 
 import builtins
 import importlib
 import json
+import socket
 import struct
 import sys
 import traceback
 import types
 
-from . import plain
+from . import plain, pytest_shim
 
 LENGTH = struct.Struct(">I")
 # Modules that tests use and expect the solution to have imported.
@@ -32,8 +33,6 @@ class Link:
     """Messages over the socket between the sides: a list whose first item says what it is."""
 
     def __init__(self, fd):
-        import socket
-
         self.sock = socket.socket(fileno=fd)
 
     def send(self, message):
@@ -419,13 +418,12 @@ class Solution(types.ModuleType):
 
 
 def run_tests(fd, source):
-    """Run tests that came as JSON {"preamble", "test", "entry_point"}; a record of how they ended.
+    """Run tests that came as JSON {"preamble", "test", "entry_point"}; a record of how they ended,
+    or None when the program's process ended first.
 
     The preamble is the data set's (helper functions of a prompt); only the entry point is taken from the
     program where the preamble defines the rest.
     """
-    from . import pytest_shim
-
     given = json.loads(source)
     tests = Tests(Link(fd))
     namespace = {"__name__": "__tests__", "__builtins__": builtins}
@@ -450,7 +448,7 @@ def run_tests(fd, source):
     except AssertionError as e:
         return failed("assertion", e)
     except Gone:
-        return {"ok": False, "kind": "gone", "error": "the program ended before the test did"}
+        return None
     except SystemExit:
         return {"ok": False, "kind": "raised", "error": "SystemExit"}
     except BaseException as e:

@@ -28,10 +28,10 @@ FIRST_FREE_FD = 10
 MESSAGE_BYTES = 64 * 1024
 
 
-def main(sock, library, setup):
+def main(sock, library, procs_fds):
     """Never returns in the zygote; returns the exit code in a payload."""
     try:
-        prepare(setup)
+        prepare(procs_fds)
         library.jail_prepare()
     except BaseException as e:
         sock.send(("%s: %s" % (type(e).__name__, e)).encode()[:200])
@@ -66,6 +66,7 @@ def main(sock, library, setup):
         rest = list(fds[4:])
         spec.value_fd = rest.pop(0) if program["value"] else -1
         spec.input_fd = rest.pop(0) if program["input"] else -1
+        spec.peer_fd = rest.pop(0) if program["peer"] else -1
         before()
         pid = library.jail_spawn(spec)
         if pid == 0:
@@ -104,9 +105,9 @@ def fill(spec, program, code_fd):
     program["alive"] = (argv, envp)  # the spec points into them
 
 
-def prepare(setup):
+def prepare(procs_fds):
     """Join the slot's cgroup, see /program and /build read-only, give up what no case may have."""
-    for fd in setup["procs_fds"]:
+    for fd in procs_fds:
         os.write(fd, b"0")
         os.close(fd)
     prctl = mounts.libc.prctl

@@ -1,8 +1,9 @@
 """The `docker` backend: each slot is a warm container in which the same runner serves.
 
-The gateway and the runner talk over a unix socket in a folder that both see. A container holds one runner
-and ends with it, and the runner ends when its supervisor closes the socket, so a gateway that is killed
-leaves no container running; what the engine kept is removed at the next start, by label.
+The gateway and the runner talk over a unix socket in a folder that both see. A container holds one
+runner and ends with it, and the runner ends when its supervisor closes the socket, so a gateway
+that is killed leaves no container running; what the engine kept is removed at the next start, by
+label.
 """
 
 from __future__ import annotations
@@ -53,8 +54,8 @@ class DockerSandbox:
     ) -> None:
         """`cpus` bounds each container; `accept` names guarantees that may be missing.
 
-        A quota of one core would stop the runner, which lives in the container, together with the program that
-        used it up: the kill then comes late (a fork bomb overshot 0.5 s at 1 core).
+        A quota of one core would stop the runner, which lives in the container, together with the
+        program that used it up: the kill then comes late (a fork bomb overshot 0.5 s at 1 core).
         """
         self.accepted = acceptance.check_accepted(accept)
         self.image = image or DEFAULT_IMAGE
@@ -85,28 +86,28 @@ class DockerSandbox:
         counters = self._counters
         remedy = "let the engine mount the container's own cgroup (the default)"
 
-        def one(name: GuaranteeName, holds: bool, how: str, instead: str) -> Guarantee:
+        def one(name: GuaranteeName, how: str, instead: str, *, holds: bool) -> Guarantee:
             return Guarantee(name, holds, how if holds else instead, "" if holds else remedy)
 
         return (
             *self._probe.guarantees(),
             one(
                 GuaranteeName.MEMORY_LIMIT,
-                "oom" in counters,
                 "the container's memory cgroup",
                 "the container's memory cgroup, whose kill counter cannot be read",
+                holds="oom" in counters,
             ),
             one(
                 GuaranteeName.CPU_ACCOUNTING,
-                "cpu" in counters,
                 "the container's cgroup counter",
                 "CPU time of living and waited-for processes is sampled",
+                holds="cpu" in counters,
             ),
             one(
                 GuaranteeName.PROCESS_LIMIT,
-                True,
                 "RLIMIT_NPROC in the slot's user namespace, and --pids-limit",
                 "",
+                holds=True,
             ),
         )
 
@@ -248,8 +249,8 @@ class DockerSandbox:
         if self._client is not None:
             return self._client
         try:
-            import docker  # noqa: PLC0415 - a quarter of a second, and optional
-            import docker.errors  # noqa: PLC0415
+            import docker  # a quarter of a second, and optional
+            import docker.errors
         except ImportError as e:
             raise BackendError(
                 "the docker backend needs: pip install 'sandbox-verifier[docker]'"
@@ -266,7 +267,8 @@ class DockerSandbox:
         except docker.errors.ImageNotFound as e:
             client.close()
             raise BackendError(
-                f"there is no image {self.image}; build it with: sandbox_images/build --tag {self.image}"
+                f"there is no image {self.image}; "
+                f"build it with: sandbox_images/build --tag {self.image}"
             ) from e
         self._client = client
         return client
@@ -285,9 +287,9 @@ class DockerSandbox:
             self._remove(found["Id"])
 
     def _remove(self, container: str) -> None:
-        import docker.errors  # noqa: PLC0415 - loaded by now
+        import docker.errors  # loaded by now
 
-        # 404: it has removed itself; 409: it is being removed. Either way wait until it is not there.
+        # 404: it has removed itself; 409: it is being removed. Either way wait until it is gone.
         with contextlib.suppress(docker.errors.APIError):
             self._client.api.remove_container(container, force=True, v=True)
         deadline = time.monotonic() + START_S

@@ -21,8 +21,9 @@ def host_config(
 ) -> dict[str, Any]:
     """The engine's host configuration: nothing is granted that the runner does not need.
 
-    /proc is left unmasked, because the kernel lets a user namespace mount a fresh /proc only where a whole
-    one can be seen; no program ever sees this one. Logs are off: programs' output never goes through it.
+    /proc is left unmasked, because the kernel lets a user namespace mount a fresh /proc only where
+    a whole one can be seen; no program ever sees this one. Logs are off: programs' output never
+    goes through it.
     """
     config: dict[str, Any] = api.create_host_config(
         network_mode="none",

@@ -1,7 +1,8 @@
-"""The `namespaces` backend: each slot is a runner in namespaces of its own, as root or as an ordinary user.
+"""The `namespaces` backend: each slot is a runner in namespaces of its own.
 
-Nothing needs to be installed but the system's Python. What it can give depends on who runs it: root has a
-cgroup per slot and user ids for each slot; an ordinary user has what was delegated. `guarantees` says which.
+It works as root and as an ordinary user, and needs nothing installed but the system's Python. What
+it can give depends on who runs it: root has a cgroup per slot and user ids for each slot; an
+ordinary user has what was delegated. `guarantees` says which.
 """
 
 from __future__ import annotations
@@ -31,13 +32,13 @@ from verifier.sandbox.runner_slot import RunnerSlot
 from verifier.sandbox.versions import probe_versions
 
 PYTHON = "/usr/bin/python3"
-# PYTHONHASHSEED and the thread counts have to be there before the interpreter starts; the rest of a program's
-# environment is the agent's (agent/jobs.py). -I would ignore all of it.
+# PYTHONHASHSEED and the thread counts have to be there before the interpreter starts; the rest of a
+# program's environment is the agent's (agent/jobs.py). -I would ignore all of it.
 INTERPRETER = (PYTHON, "-s", "-X", "int_max_str_digits=0")
 ENVIRONMENT = {
     "PATH": "/usr/local/bin:/usr/bin:/bin",
-    "HOME": "/tmp",  # noqa: S108 - inside the jail
-    "TMPDIR": "/tmp",  # noqa: S108
+    "HOME": "/tmp",  # inside the jail
+    "TMPDIR": "/tmp",
     "LANG": "C.UTF-8",
     "LC_ALL": "C.UTF-8",
     "TZ": "UTC",
@@ -54,7 +55,10 @@ START_S = 60.0
 
 
 class NamespaceSandbox:
-    """See the module. `spawn_python` runs Python programs in a fresh interpreter each (the `exec` mode)."""
+    """See the module.
+
+    `spawn_python` runs Python programs in a fresh interpreter each (the `exec` mode).
+    """
 
     name = "namespaces"
 
@@ -93,15 +97,15 @@ class NamespaceSandbox:
 
         def one(name: GuaranteeName, controller: str, how: str, instead: str) -> Guarantee:
             if manager.layout.has(controller):
-                return Guarantee(name, True, how)
-            return Guarantee(name, False, f"{instead} ({why})", remedy)
+                return Guarantee(name, holds=True, mechanism=how)
+            return Guarantee(name, holds=False, mechanism=f"{instead} ({why})", remedy=remedy)
 
-        # Since Linux 5.14 RLIMIT_NPROC counts within the user namespace, so other slots do not add up.
+        # Since Linux 5.14 RLIMIT_NPROC counts within the user namespace: slots do not add up.
         release = tuple(int(n) for n in re.findall(r"\d+", os.uname().release)[:2])
         processes = Guarantee(
             GuaranteeName.PROCESS_LIMIT,
-            True,
-            "RLIMIT_NPROC, counted within the slot's user namespace",
+            holds=True,
+            mechanism="RLIMIT_NPROC, counted within the slot's user namespace",
         )
         if manager.layout.has("pids") or release < (5, 14):
             processes = one(
@@ -242,7 +246,7 @@ def _start(
     environment = dict(ENVIRONMENT)
     if "OPENBLAS_CORETYPE" in os.environ:  # some processors need it told
         environment["OPENBLAS_CORETYPE"] = os.environ["OPENBLAS_CORETYPE"]
-    return subprocess.Popen(  # noqa: S603 - argv is ours
+    return subprocess.Popen(
         argv,
         pass_fds=[theirs.fileno(), *fds],
         env=environment,

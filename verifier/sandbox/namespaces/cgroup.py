@@ -1,11 +1,12 @@
 """One cgroup per slot, under version 1, version 2, or both at once.
 
-The slot's cgroup is made below the caller's own, so limits that were put on the caller still bind. Version 1
-has a hierarchy per controller; version 2 has one, in which a group with processes of its own cannot have
-children with controllers: there the caller moves itself into a leaf first, where it is allowed to.
+The slot's cgroup is made below the caller's own, so limits that were put on the caller still bind.
+Version 1 has a hierarchy per controller; version 2 has one, in which a group with processes of its
+own cannot have children with controllers: there the caller moves itself into a leaf first, where it
+is allowed to.
 
-Files are opened here, as whoever the caller is, and handed to the runner by descriptor: the kernel checks
-the opener's rights, so the runner needs none and the jail needs no cgroup mount.
+Files are opened here, as whoever the caller is, and handed to the runner by descriptor: the kernel
+checks the opener's rights, so the runner needs none and the jail needs no cgroup mount.
 """
 
 from __future__ import annotations
@@ -77,7 +78,7 @@ def detect(proc: Path = Path("/proc/self"), root: Path | None = None) -> CgroupL
 
 
 def _mounts(mountinfo: Path, root: Path | None) -> dict[str, tuple[Path, str]]:
-    """Controller (or "cgroup2") -> (mount point, the part of the hierarchy that is mounted there)."""
+    """Controller (or "cgroup2") -> (mount point, part of the hierarchy that is mounted there)."""
     found: dict[str, tuple[Path, str]] = {}
     for line in mountinfo.read_text().splitlines():
         left, _, right = line.partition(" - ")
@@ -109,7 +110,7 @@ class SlotCgroup:
     fds: list[int] = field(default_factory=list)
 
     def runner_config(self) -> tuple[dict[str, object], list[int]]:
-        """What the runner is told, and the descriptors it must inherit. `release_fds` closes ours."""
+        """What the runner is told, and descriptors it must inherit; `release_fds` closes ours."""
         counters: dict[str, list[object]] = {}
         config: dict[str, object] = {"counters": counters, "procs_fds": []}
         procs = [self._open(path / "cgroup.procs", os.O_WRONLY) for path in self._all()]
@@ -204,7 +205,7 @@ class CgroupManager:
         for controller, own in list(self.layout.v1.items()):
             try:
                 (own / self._name).mkdir(exist_ok=True)
-            except OSError as e:
+            except OSError as e:  # noqa: PERF203 - three controllers, once
                 self.problems.append(f"{controller}: {e}")
                 del self.layout.v1[controller]
         if self.layout.v2 is not None and (
@@ -272,7 +273,7 @@ def remove_group(path: Path) -> None:
     while True:
         try:
             path.rmdir()
-        except FileNotFoundError:
+        except FileNotFoundError:  # noqa: PERF203 - the loop is there for the errors
             return
         except OSError:
             if time.monotonic() > deadline:

@@ -1,0 +1,41 @@
+"""One set of rules: every field report and every example gets the same verdict on every path."""
+
+from __future__ import annotations
+
+import pytest
+from paths import Verdicts, fallback, gateway
+from reports import CASES, example_rows, need_reports, parsed, report_rows
+
+from verifier.scoring import close_local_engines
+
+pytestmark = [pytest.mark.namespaces, pytest.mark.timeout(540)]
+BACKEND = "namespaces"
+PATHS = {"gateway": gateway, "fallback": fallback}
+
+
+def differences(path: Verdicts, offline: Verdicts, ids: list[str]) -> dict[str, object]:
+    return {
+        name: {"here": path.get(name), "offline": offline.get(name)}
+        for name in ids
+        if path.get(name) != offline.get(name)
+    }
+
+
+@pytest.fixture(scope="module", params=PATHS)
+def verdicts(request, backends):
+    accept = backends.need(BACKEND).missing
+    yield PATHS[request.param](parsed(report_rows() + example_rows()), BACKEND, accept=accept)
+    close_local_engines()
+
+
+def test_examples(verdicts, backends):
+    ids = [row["id"] for row in example_rows()]
+    assert len(ids) >= 40
+    assert differences(verdicts, backends.offline(BACKEND), ids) == {}
+
+
+def test_field_reports(verdicts, backends):
+    need_reports()
+    ids = [row["id"] for row in report_rows()]
+    assert len(ids) >= 91, CASES
+    assert differences(verdicts, backends.offline(BACKEND), ids) == {}
