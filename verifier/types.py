@@ -136,6 +136,7 @@ class Extraction:
         block_count: Fenced blocks found after the reasoning was cut.
         reason: One sentence for a person.
         reasoning_cut: Characters of reasoning that were cut from the front.
+        source: The extracted program.
     """
 
     language: str
@@ -143,6 +144,7 @@ class Extraction:
     block_count: int
     reason: str
     reasoning_cut: int = 0
+    source: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,7 @@
-"""HumanEval, read from the installed package, on every real backend: right bodies pass, empty ones do not."""
+"""HumanEval, read from the installed package, on every real backend.
+
+Right bodies pass, empty ones do not.
+"""
 
 from __future__ import annotations
 

@@ -11,10 +11,11 @@ from pathlib import Path
 import psutil
 import pytest
 
-from verifier.errors import BackendError, SlotError
+from verifier.errors import SlotError
 from verifier.runner.agent import jobs
 from verifier.sandbox import conformance, owner
 from verifier.sandbox.base import CompileJob, RunJob
+from verifier.sandbox.runner_slot import ToolchainMissingError
 from verifier.types import Harness, Killer, Limits
 
 
@@ -116,7 +117,7 @@ async def test_compiled_language(sandbox_of, backend):
                     limits,
                 )
             )
-        except BackendError as e:
+        except ToolchainMissingError as e:
             pytest.skip(str(e))
         assert facts.ok, facts.message
         job = RunJob(
@@ -144,7 +145,7 @@ async def test_compile_error_and_hostile_compile(sandbox_of):
                 facts = await slot.compile(
                     CompileJob(Harness.EXEC, {"main.cpp": source}, argv, ("main",), limits)
                 )
-            except BackendError as e:
+            except ToolchainMissingError as e:
                 pytest.skip(str(e))
             assert not facts.ok
             assert b"root:" not in facts.facts.stderr
@@ -202,6 +203,7 @@ def test_a_killed_supervisor_leaves_nothing(sandbox_of, backend, tmp_path):
 import asyncio, sys
 sys.path.insert(0, {str(Path.cwd())!r})
 from verifier.sandbox.base import CompileJob, RunJob
+from verifier.sandbox.runner_slot import ToolchainMissingError
 from verifier.types import Harness, Limits
 async def main():
     accept = ("memory_limit", "cpu_accounting")

@@ -1,4 +1,7 @@
-"""Compiled programs, kept in memory by content, with a byte budget; equal ones in flight are compiled once."""
+"""Compiled programs, kept in memory by content, with a byte budget.
+
+Equal ones in flight are compiled once.
+"""
 
 from __future__ import annotations
 
@@ -62,7 +65,9 @@ class ArtifactCache:
     async def get(
         self, key: str, compile_now: Callable[[], Awaitable[CompileFacts]]
     ) -> CompileFacts:
-        """The artifact of `key`; compiles at most once at a time. A failed compile is kept like any other.
+        """The artifact of `key`; compiles at most once at a time.
+
+        A failed compile is kept like any other.
 
         Compilers that were killed by a limit are not kept: another try may get further.
         """

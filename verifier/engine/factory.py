@@ -26,25 +26,26 @@ def make_sandbox(
         accept: Guarantees that may be missing, by name.
         allow_unsafe: Needed for "process", which isolates nothing.
         image: For "docker".
-        spawn_python: Run Python programs in a fresh interpreter each instead of a fork of the warm one.
+        spawn_python: Run Python programs in a fresh interpreter each instead of a fork of the warm
+        one.
 
     Raises:
         ConfigError: No such backend, no such guarantee, or an unsafe one without `allow_unsafe`.
     """
     if backend == "namespaces":
-        from verifier.sandbox.namespaces import NamespaceSandbox  # noqa: PLC0415
+        from verifier.sandbox.namespaces import NamespaceSandbox
 
         return NamespaceSandbox(accept=accept, spawn_python=spawn_python)
     if backend == "docker":
-        from verifier.sandbox.docker import DockerSandbox  # noqa: PLC0415
+        from verifier.sandbox.docker import DockerSandbox
 
         return DockerSandbox(image=image, accept=accept, spawn_python=spawn_python)
     if backend == "process":
-        from verifier.sandbox.process import ProcessSandbox  # noqa: PLC0415
+        from verifier.sandbox.process import ProcessSandbox
 
         return ProcessSandbox(allow_unsafe=allow_unsafe)
     if backend == "fake":
-        from verifier.sandbox.fake import FakeSandbox  # noqa: PLC0415
+        from verifier.sandbox.fake import FakeSandbox
 
         return FakeSandbox()
     near = difflib.get_close_matches(backend, BACKENDS, 1)

@@ -1,12 +1,14 @@
 """The slots of one engine: who gets one, and what happens to one that failed.
 
-A caller asks for one slot, or for a group at once (a solution and its checker run side by side; taking one
-and then the other could deadlock). Waiting callers are served by priority, then in order. A group that
-cannot be served yet holds the line: otherwise single callers could starve it for ever.
+A caller asks for one slot, or for a group at once (a solution and its checker run side by side;
+taking one and then the other could deadlock). Waiting callers are served by priority, then in
+order. A group that cannot be served yet holds the line: otherwise single callers could starve it
+for ever.
 
-A slot may have a partner: a second slot that goes wherever the first one goes, for a program that takes
-turns with the solution (tests that call it, an interactor). Taking a slot grants its partner too, so no two
-callers can hold half of what the other needs, and since the two take turns, one core carries both.
+A slot may have a partner: a second slot that goes wherever the first one goes, for a program that
+takes turns with the solution (tests that call it, an interactor). Taking a slot grants its partner
+too, so no two callers can hold half of what the other needs, and since the two take turns, one core
+carries both.
 
 A slot that failed, or that has served long enough, is closed and replaced in the background.
 """

@@ -1,9 +1,9 @@
 """Assert-style tests, run where the program cannot reach them.
 
-The program and the tests run in two jails, in a slot and its partner, joined by a socket (the in-jail half is
-`runner/agent/remote.py`). The expected values are in the tests' source, so they are in the tests' process
-alone; the program's process sees calls with arguments. Whether a test came to its end is a record on a
-channel that only the tests' process has.
+The program and the tests run in two jails, in a slot and its partner, joined by a socket (the
+in-jail half is `runner/agent/remote.py`). The expected values are in the tests' source, so they are
+in the tests' process alone; the program's process sees calls with arguments. Whether a test came to
+its end is a record on a channel that only the tests' process has.
 
 The program's CPU, memory and time are its own slot's: what the tests use is not billed to it.
 """
@@ -93,8 +93,8 @@ def _source(suite: Suite, index: int) -> bytes:
 def merge(program: RunFacts, test: RunFacts) -> RunFacts:
     """One run's facts out of two: the program's own, with the record of the tests.
 
-    A limit that stopped the program counts; a limit that stopped the tests counts only when the program was
-    not stopped by one itself (a program that never answers holds its tests up).
+    A limit that stopped the program counts; a limit that stopped the tests counts only when the
+    program was not stopped by one itself (a program that never answers holds its tests up).
     """
     killer = program.killer if program.killer is not Killer.NONE else test.killer
     return dataclasses.replace(

@@ -59,8 +59,9 @@ def extract(
     choice = Chooser(wanted, entry_point, policy).choose(text, found.blocks, found.cut)
     if choice is None:
         return _nothing(explain_none(found.blocks, wanted), found.cut, count)
-    facts = Extraction(choice.language, choice.block, count, choice.reason, found.cut)
-    return Extracted(Program(choice.language, to_utf8(choice.text), facts), facts)
+    source = to_utf8(choice.text)
+    facts = Extraction(choice.language, choice.block, count, choice.reason, found.cut, source)
+    return Extracted(Program(choice.language, source, facts), facts)
 
 
 def _nothing(reason: str, cut: int = 0, blocks: int = 0) -> Extracted:
@@ -73,5 +74,7 @@ def _as_verl(text: str, language: str, policy: str) -> Extracted:
     if source is None:
         return _nothing("no fence (as verl's sandbox_fusion scorer decides)")
     name = "sandbox_fusion" if policy == "verl-sf" else "prime_code"
-    facts = Extraction(language, None, fences, f"as verl's {name} scorer decides")
-    return Extracted(Program(language, to_utf8(source), facts), facts)
+    data = to_utf8(source)
+    reason = f"as verl's {name} scorer decides"
+    facts = Extraction(language, None, fences, reason, source=data)
+    return Extracted(Program(language, data, facts), facts)

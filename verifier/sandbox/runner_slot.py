@@ -1,8 +1,8 @@
-"""A slot behind a runner: the supervisor's end of the framed protocol, shared by every real backend.
+"""A slot behind a runner: the supervisor's end of the framed protocol.
 
-How the runner came to be (a child process, a container) is the backend's business; here is one stream
-socket to it. A runner that answers late, wrong or not at all is a `SlotError`, and the slot is not used
-again.
+How the runner came to be (a child process, a container) is the backend's business; here is one
+stream socket to it. A runner that answers late, wrong or not at all is a `SlotError`, and the slot
+is not used again.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from verifier.types import CompileFacts, Killer, Limits, RunFacts
 
 logger = logging.getLogger(__name__)
 
-# What a healthy runner may take beyond a run's own wall limit: jail set-up and tear-down, a big artifact.
+# What a healthy runner may take beyond a run's own wall limit: jail set-up and tear-down, a big
+# artifact.
 GRACE_S = 20.0
 CANCEL_S = 5.0
 MESSAGE_HEAD = 4096
@@ -252,7 +253,10 @@ class RunnerSlot:
 
     @contextlib.contextmanager
     def _watchdog(self, timeout_s: float) -> Any:
-        """Abort the connection when the runner takes too long: the read then ends as if it had died."""
+        """Abort the connection when the runner takes too long.
+
+        The read then ends as if it had died.
+        """
         handle = asyncio.get_running_loop().call_later(timeout_s, self._writer.transport.abort)
         try:
             yield

@@ -2,8 +2,9 @@
 
 One case, as the benchmark counts. A response must hold the whole function, not only its body: the
 row's `prompt` is not put before it. But helper functions of the prompt that a test calls (`poly` of
-HumanEval/32) are the data's, not the program's: the prompt is the suite's preamble. KodCode's `test` is a pytest body; each of its test functions
-is a case.
+HumanEval/32) are the data's, not the program's: the prompt is the suite's preamble.
+
+KodCode's `test` is a pytest body; each of its test functions is a case.
 """
 
 from __future__ import annotations

@@ -47,8 +47,9 @@ def infer_entry_point(tests: Sequence[str]) -> str | None:
 def needs_objects(source: str) -> bool:
     """Whether a test can only run beside the program's real classes, in its process.
 
-    Decided from the test alone, never from the program: else a program could choose the weaker mode. Stand-ins
-    carry calls, attributes, iteration and callbacks; they cannot be a base class or answer `isinstance`.
+    Decided from the test alone, never from the program: else a program could choose the weaker
+    mode. Stand-ins carry calls, attributes, iteration and callbacks; they cannot be a base class or
+    answer `isinstance`.
     """
     tree = _python.parse(source)
     if tree is None:

@@ -268,6 +268,7 @@ def _fill_case(message: pb.CaseResult, case: CaseResult, stdout: bytes, stderr: 
     message.stderr_bytes = case.stderr_bytes
     if case.message:
         message.message = text(case.message)
+    message.rerun = case.rerun
     if case.points is not None:
         message.points = case.points
 
@@ -288,6 +289,7 @@ def _case_from_pb(message: pb.CaseResult) -> CaseResult:
         stderr_bytes=message.stderr_bytes,
         message=message.message,
         points=message.points if message.HasField("points") else None,
+        rerun=message.rerun,
     )
 
 
@@ -298,6 +300,7 @@ def _extraction_to_pb(extraction: Extraction) -> pb.Extraction:
         block_count=extraction.block_count,
         reason=text(extraction.reason),
         reasoning_cut_chars=extraction.reasoning_cut,
+        source=extraction.source,
     )
 
 
@@ -308,6 +311,7 @@ def _extraction_from_pb(message: pb.Extraction) -> Extraction:
         block_count=message.block_count,
         reason=message.reason,
         reasoning_cut=message.reasoning_cut_chars,
+        source=message.source,
     )
 
 

@@ -1,21 +1,24 @@
 """The agent of one slot: how a fresh process becomes a runner beside a zygote.
 
-Theory of operation
--------------------
-The agent starts as an ordinary process: under the `namespaces` backend a child of the caller (root or not),
-under `docker` the first process of a container. It
+Theory of operation ------------------- The agent starts as an ordinary process: under the
+`namespaces` backend a child of the caller (root or not), under `docker` the first process of a
+container. It
 
 1. raises its stack limit (and restarts itself once, since the layout of memory follows it);
-2. makes the slot's namespaces: a user namespace in which it may mount, a network without interfaces, and
-   PID, mount, IPC and UTS namespaces. Where it may, the map has two ids, neither of them root outside: 0 for
-   the runner, 1000 for the payload; else one, which the payload shares;
-3. forks: the child is PID 1 of the slot. When it dies, all of the slot dies with it. The parent only waits;
+2. makes the slot's namespaces: a user namespace in which it may mount, a network without
+interfaces, and
+   PID, mount, IPC and UTS namespaces. Where it may, the map has two ids, neither of them root
+   outside: 0 for the runner, 1000 for the payload; else one, which the payload shares;
+3. forks: the child is PID 1 of the slot. When it dies, all of the slot dies with it. The parent
+only waits;
 4. moves into a private root (mounts.py);
 5. forks the zygote (zygote.py), which joins the slot's cgroup;
-6. serves frames (jobs.py) until the supervisor closes its end. That end closing is the signal to die: a
+6. serves frames (jobs.py) until the supervisor closes its end. That end closing is the signal to
+die: a
    supervisor that is killed leaves nothing behind.
 
-It imports the standard library only, and all of it before step 4: the files may be out of reach after it.
+It imports the standard library only, and all of it before step 4: the files may be out of reach
+after it.
 """
 
 import argparse
@@ -54,7 +57,7 @@ def main():
         refuse(options, listener, e)
     child = os.fork()
     if child:
-        keep(child, config)
+        keep(child)
     mounts.libc.prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0)
     try:
         mounts.make_root("/tmp", PROGRAM_BYTES, BUILD_BYTES)
@@ -185,7 +188,7 @@ def enter_namespaces(config):
 
 
 def id_mapper(config):
-    """A function that writes a two-id map for a pid, or None where only one's own id may be mapped."""
+    """A function that writes a two-id map for a pid; None where only one's own id may be."""
     ids = config.get("ids")
     if ids and ids["how"] == "direct":
         table = "%d %d 1\n%d %d 1\n" % (
@@ -234,7 +237,7 @@ def write(path, text):
         f.write(text)
 
 
-def keep(child, config):
+def keep(child):
     """The parent of PID 1: holds nothing, waits, and ends with it."""
     os.closerange(0, 4096)
     while True:

@@ -1,8 +1,8 @@
 """The counters that runs are measured with: descriptors of cgroup files and how to read them.
 
-Under `namespaces` the supervisor opens the files of the slot's cgroup and hands them down; writes and reads
-are checked against whoever opened them, so the runner needs no right of its own. In a container the runner
-reads its own cgroup (read-only: a peak cannot be reset there).
+Under `namespaces` the supervisor opens the files of the slot's cgroup and hands them down; writes
+and reads are checked against whoever opened them, so the runner needs no right of its own. In a
+container the runner reads its own cgroup (read-only: a peak cannot be reset there).
 """
 
 import os

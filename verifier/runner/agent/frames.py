@@ -1,8 +1,9 @@
 """The framed protocol between a slot's supervisor (host side) and its runner (jail side).
 
-A frame is two big-endian 32-bit lengths, a JSON header and a body of bytes. Lengths of the blobs inside a
-body stand in the header. The supervisor sends one frame per batch of cases, not one per case; the runner
-answers with one frame per case and a last one. Any byte that arrives while a batch runs cancels it.
+A frame is two big-endian 32-bit lengths, a JSON header and a body of bytes. Lengths of the blobs
+inside a body stand in the header. The supervisor sends one frame per batch of cases, not one per
+case; the runner answers with one frame per case and a last one. Any byte that arrives while a batch
+runs cancels it.
 """
 
 import json

@@ -1,11 +1,11 @@
 """What a Python payload does between the fork and its own first line, and after its last.
 
-`exec` mode runs the same harness in a fresh interpreter. Descriptors: 3
-is the value channel, 4 the input of a call or an assert, 5 the byte-compiled program, 6 a socket to the
-run beside this one.
+`exec` mode runs the same harness in a fresh interpreter. Descriptors: 3 is the value channel, 4 the
+input of a call or an assert, 5 the byte-compiled program, 6 a socket to the run beside this one.
 """
 
 import atexit
+import builtins
 import io
 import json
 import marshal
@@ -23,10 +23,11 @@ MAX_VALUE_BYTES = 64 * 1024 * 1024
 
 # Names that LeetCode-style answers use without importing them.
 CALL_NAMESPACE = (
-    "from typing import *\nfrom collections import *\nfrom functools import *\nfrom itertools import *\n"
-    "from heapq import *\nfrom bisect import *\nfrom math import *\nfrom operator import *\n"
-    "import collections, functools, itertools, heapq, bisect, math, operator, random, re, string, sys, typing, copy, "
-    "datetime\nfrom math import gcd, inf\n"
+    "from typing import *\nfrom collections import *\nfrom functools import *\n"
+    "from itertools import *\nfrom heapq import *\nfrom bisect import *\nfrom math import *\n"
+    "from operator import *\nimport bisect, collections, copy, datetime, functools, heapq\n"
+    "import itertools, math, operator, random, re, string, sys, typing\n"
+    "from math import gcd, inf\n"
 )
 
 
@@ -57,7 +58,7 @@ def run(kind, fn_name):
     test = read_all(INPUT) if kind in ("python_call", "python_assert") else b""
     main = types.ModuleType("__main__")
     main.__file__ = "/program/main.py"
-    main.__builtins__ = __builtins__
+    main.__dict__["__builtins__"] = builtins
     if kind != "python":
         # Called, not run: an `if __name__ == "__main__"` block is not part of the answer.
         main.__name__ = "solution"
@@ -86,7 +87,10 @@ def run(kind, fn_name):
 
 
 def serve(namespace):
-    """Answer the test side until it is done; whatever the program still has running ends with it."""
+    """Answer the test side until it is done.
+
+    Whatever the program still has running ends with it.
+    """
     remote.Program(remote.Link(PEER), namespace).serve()
     try:
         sys.stdout.flush()
@@ -114,7 +118,10 @@ def byte_compile():
 
 
 def guard(action, *arguments):
-    """Run something of the program's. None when it came to its end, else the exit code it asks for."""
+    """Run something of the program's.
+
+    None when it came to its end, else the exit code it asks for.
+    """
     try:
         action(*arguments)
     except SystemExit as e:
@@ -132,11 +139,14 @@ def guard(action, *arguments):
 
 
 def finish(status, code):
-    """The interpreter's own way out, without freeing every object first: the process ends anyway."""
+    """The interpreter's own way out, without freeing every object first.
+
+    The process ends anyway.
+    """
     if code is not None and uses_del(code):
         sys.exit(status)  # finalizers may print: leave the long way
     try:
-        threading._shutdown()
+        threading._shutdown()  # type: ignore[attr-defined]
     except BaseException:
         pass
     try:
@@ -146,7 +156,8 @@ def finish(status, code):
     try:
         sys.stdout.flush()
     except BaseException as e:
-        # As Python does: a stdout that cannot be written is exit code 120; a closed one is not an error.
+        # As Python does: a stdout that cannot be written is exit code 120; a closed one is not an
+        # error.
         if not isinstance(e, (ValueError, AttributeError)):
             status = status or 120
     try:
@@ -225,7 +236,9 @@ def failure(kind, error):
 
 
 def plain_json(value):
-    """JSON of plain data. Subclasses are reduced to their plain value by their base's own methods, so nothing
+    """JSON of plain data.
+
+    Subclasses are reduced to their plain value by their base's own methods, so nothing
     that a program overrode is asked; anything else is refused."""
     out = io.StringIO()
     write_plain(value, out.write, 0)
@@ -287,7 +300,10 @@ def plain_key(key):
 
 
 def main(arguments):
-    """`exec` mode: kind, function name, and the descriptors' numbers where they are not the usual ones."""
+    """`exec` mode.
+
+    Kind, function name, and the descriptors' numbers where they are not the usual ones.
+    """
     global VALUE, INPUT, CODE, PEER
     kind, fn_name = arguments[:2]
     if len(arguments) > 2:

@@ -89,7 +89,10 @@ class Runner:
     # ------------------------------------------------------------ run
 
     def run(self, header, body):
-        """One batch: an artifact (unless it is the last one again) and inputs; one frame per run."""
+        """One batch.
+
+        An artifact (unless it is the last one again) and inputs; one frame per run.
+        """
         artifact, *inputs = frames.split(body, header["sizes"])
         peers = receive_fds(self.channel.sock, header["peers"])
         limits, python = header["limits"], header["harness"] if header["harness"] != "exec" else ""
@@ -137,7 +140,10 @@ class Runner:
         return [*PYTHON, AGENT, "--harness", harness, fn_name or "-"]
 
     def load(self, artifact, key):
-        """Lay an artifact's files into /program; its byte code, if any, is kept as a sealed memfd."""
+        """Lay an artifact's files into /program.
+
+        Its byte code, if any, is kept as a sealed memfd.
+        """
         self.program_key = None
         empty("/program")
         if self.artifact.get("code_fd", -1) >= 0:
@@ -262,7 +268,8 @@ class Runner:
             )
         killer = KILLERS[watch.killer]
         if not watch.status_ok and killer == "none":
-            # Init died without a word and nobody of ours killed it: the kernel did, for memory, or it is a fault.
+            # Init died without a word and nobody of ours killed it: the kernel did, for memory, or
+            # it is a fault.
             if watch.oom_kills <= 0:
                 raise Fault("init ended without a report (wait status %d)" % watch.wait_status)
             killer = "memory"
@@ -270,9 +277,7 @@ class Runner:
         memory = watch.maxrss
         if self.counters.memory_peak.fd >= 0:
             grown = watch.used_memory - max(watch.memory_start, 0)
-            if self.counters.resettable:
-                memory = grown
-            elif watch.used_memory > peak_before:
+            if self.counters.resettable or watch.used_memory > peak_before:
                 memory = grown
         elif watch.used_memory > 0:
             memory = watch.used_memory
@@ -293,7 +298,10 @@ class Runner:
     # ------------------------------------------------------------ compile
 
     def compile(self, header, body):
-        """One compiler run in a jail of its own; the artifact is read out when all of it is dead."""
+        """One compiler run in a jail of its own.
+
+        The artifact is read out when all of it is dead.
+        """
         files = frames.split(body, header["sizes"])
         python = header["harness"] != "exec"
         self.load(memoryview(b""), None)
@@ -370,7 +378,7 @@ def sealed(name, data):
     """A memfd that nobody can change any more; cases share it by descriptor."""
     fd = os.memfd_create(name, os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
     view = memoryview(data)
-    while len(view):
+    while view:
         view = view[os.write(fd, view) :]
     os.lseek(fd, 0, os.SEEK_SET)
     fcntl.fcntl(fd, F_ADD_SEALS, ALL_SEALS)
@@ -385,7 +393,10 @@ def safe_name(name):
 
 
 def empty(folder):
-    """Remove all in a folder. Every process that could race is dead; rmtree does not follow links."""
+    """Remove all in a folder.
+
+    Every process that could race is dead; rmtree does not follow links.
+    """
     with os.scandir(folder) as entries:
         for entry in list(entries):
             if entry.is_dir(follow_symlinks=False):

@@ -6,16 +6,21 @@ ABI = 2
 i64 = ctypes.c_int64
 
 
+def integers(names):
+    """Fields of 64-bit integers."""
+    return [(name, i64) for name in names.split()]
+
+
 class Spec(ctypes.Structure):
     """`struct jail_spec`."""
 
     _fields_ = [
-        (name, i64)
-        for name in (
-            "abi stdin_fd stdout_fd stderr_fd value_fd input_fd code_fd peer_fd status_fd uid gid build cpu_s tmp_bytes "
-            "tmp_inodes file_bytes stack_bytes processes open_files"
-        ).split()
-    ] + [("argv", ctypes.POINTER(ctypes.c_char_p)), ("envp", ctypes.POINTER(ctypes.c_char_p))]
+        *integers("abi stdin_fd stdout_fd stderr_fd value_fd input_fd code_fd peer_fd status_fd"),
+        *integers("uid gid build cpu_s tmp_bytes tmp_inodes file_bytes stack_bytes processes"),
+        *integers("open_files"),
+        ("argv", ctypes.POINTER(ctypes.c_char_p)),
+        ("envp", ctypes.POINTER(ctypes.c_char_p)),
+    ]
 
 
 class Counter(ctypes.Structure):
@@ -27,25 +32,22 @@ class Counter(ctypes.Structure):
 class Watch(ctypes.Structure):
     """`struct jail_watch`."""
 
-    _fields_ = (
-        [
-            (name, i64)
-            for name in (
-                "abi pid stdout_fd stderr_fd value_fd status_fd control_fd cpu_ns wall_ns output_bytes stderr_keep "
-                "value_bytes memory_bytes self_cpu zygote_pid cpu_start self_cpu_start oom_start memory_start"
-            ).split()
-        ]
-        + [(name, Counter) for name in ("cpu", "memory_peak", "memory_now", "oom")]
-        + [
-            (name, i64)
-            for name in (
-                "killer wait_status status_ok payload_step payload_error used_cpu_ns used_wall_ns used_memory oom_kills "
-                "maxrss run_delay_ns stdout_total stderr_total value_total"
-            ).split()
-        ]
-        + [(name, ctypes.c_void_p) for name in ("stdout_data", "stderr_data", "value_data")]
-        + [(name, i64) for name in ("stdout_kept", "stderr_kept", "value_kept")]
-    )
+    _fields_ = [
+        *integers("abi pid stdout_fd stderr_fd value_fd status_fd control_fd cpu_ns wall_ns"),
+        *integers("output_bytes stderr_keep value_bytes memory_bytes self_cpu zygote_pid"),
+        *integers("cpu_start self_cpu_start oom_start memory_start"),
+        ("cpu", Counter),
+        ("memory_peak", Counter),
+        ("memory_now", Counter),
+        ("oom", Counter),
+        *integers("killer wait_status status_ok payload_step payload_error used_cpu_ns"),
+        *integers("used_wall_ns used_memory oom_kills maxrss run_delay_ns"),
+        *integers("stdout_total stderr_total value_total"),
+        ("stdout_data", ctypes.c_void_p),
+        ("stderr_data", ctypes.c_void_p),
+        ("value_data", ctypes.c_void_p),
+        *integers("stdout_kept stderr_kept value_kept"),
+    ]
 
 
 def load(path):

@@ -1,8 +1,9 @@
 """The slot's namespaces and its private root.
 
-The root is a tmpfs with read-only binds of the system's toolchains and nothing else of the host: no home,
-no /etc but a few generated or harmless files, no /sys, no sockets. /program (what is run) and /build (where
-compilers work) are tmpfs that the runner writes; the zygote, and so every case, sees them read-only.
+The root is a tmpfs with read-only binds of the system's toolchains and nothing else of the host: no
+home, no /etc but a few generated or harmless files, no /sys, no sockets. /program (what is run) and
+/build (where compilers work) are tmpfs that the runner writes; the zygote, and so every case, sees
+them read-only.
 """
 
 import ctypes
@@ -51,7 +52,8 @@ LINKS = {
     "dev/stdin": "/proc/self/fd/0",
     "dev/stdout": "/proc/self/fd/1",
     "dev/stderr": "/proc/self/fd/2",
-    # One tmpfs holds all that a case can write, so its size is one limit and its end is one unmount.
+    # One tmpfs holds all that a case can write, so its size is one limit and its end is one
+    # unmount.
     "dev/shm": "/tmp",
     "var/tmp": "/tmp",
     "run/lock": "/tmp",
@@ -93,7 +95,8 @@ def remount_read_only(target):
     """Make one bind mount read-only without clearing the flags that the kernel has locked on it."""
     have = os.statvfs(target).f_flag
     keep = have & (MS_NOSUID | MS_NODEV | MS_NOEXEC)
-    # ST_NOATIME, ST_NODIRATIME and ST_RELATIME have the values of MS_NOATIME and so on, but for one.
+    # ST_NOATIME, ST_NODIRATIME and ST_RELATIME have the values of MS_NOATIME and so on, but for
+    # one.
     keep |= (have & 1024) | (have & 2048) | ((1 << 21) if have & 4096 else 0)
     mount(None, target, None, MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | keep)
 
@@ -132,10 +135,10 @@ def make_root(root, program_bytes, build_bytes):
         MS_NOSUID | MS_NODEV,
         "mode=0777,size=%d,nr_inodes=65536" % build_bytes,
     )
-    # This proc stays under the case's own: the kernel lets a user namespace mount a fresh one only where a
-    # whole one is visible already.
+    # This proc stays under the case's own: the kernel lets a user namespace mount a fresh one only
+    # where a whole one is visible already.
     mount("proc", root + "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC)
-    for target in submounts(root, bound):
+    for target in submounts(bound):
         remount_read_only(target)
     os.chdir(root)
     check(libc.syscall(PIVOT_ROOT[os.uname().machine], b".", b"."), "pivot_root")
@@ -145,7 +148,10 @@ def make_root(root, program_bytes, build_bytes):
 
 
 def bind(source, target):
-    """Bind (or, for a link, copy the link). Returns the mounts made; nothing where there is no source."""
+    """Bind (or, for a link, copy the link).
+
+    Returns the mounts made; nothing where there is no source.
+    """
     try:
         mode = os.lstat(source).st_mode
     except OSError:
@@ -164,7 +170,7 @@ def bind(source, target):
     return [target]
 
 
-def submounts(root, bound):
+def submounts(bound):
     """`bound` and every mount under it (a recursive bind brings the host's submounts along)."""
     found = []
     with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as f:

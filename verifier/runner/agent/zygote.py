@@ -1,7 +1,7 @@
-"""The zygote: a warm interpreter that is forked once per case, and from which compiled programs are spawned.
+"""The zygote: a warm interpreter, forked once per case; compiled programs are spawned from it.
 
-It receives descriptors and limits, never data: a forked child can read its whole heap. It answers with the
-pid of the run's init, which is the runner's child.
+It receives descriptors and limits, never data: a forked child can read its whole heap. It answers
+with the pid of the run's init, which is the runner's child.
 """
 
 import array
@@ -14,11 +14,12 @@ import sys
 
 from . import harness, libjail, mounts
 
-# Imported once here instead of once per case. Chosen by what contest programs import; more of them would
-# make every fork copy more pages.
+# Imported once here instead of once per case. Chosen by what contest programs import; more of them
+# would make every fork copy more pages.
 WARM = (
-    "abc array bisect collections collections.abc contextlib copy dataclasses datetime decimal enum fractions functools "
-    "heapq io itertools json math operator queue random re statistics string threading time traceback types typing"
+    "abc array bisect collections collections.abc contextlib copy dataclasses datetime decimal "
+    "enum fractions functools heapq io itertools json math operator queue random re statistics "
+    "string threading time traceback types typing"
 ).split()
 
 PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_CAPBSET_DROP, PR_SET_SECUREBITS = 1, 4, 24, 28
