@@ -10,7 +10,7 @@
     │   └── GuaranteeError    the host cannot give a guarantee that was not accepted by name
     └── InfraError            the machinery: never a score                 -> outcome INFRA_ERROR
         ├── SlotError         a slot died or answered nonsense; another may work
-        ├── BackendError      the backend cannot give slots at all (engine unreachable, image absent)
+        ├── BackendError      the backend cannot give slots at all (no engine, no image)
         ├── OverloadedError   the queue is full; try again later           -> RESOURCE_EXHAUSTED
         ├── DeadlineError     the caller's deadline passed first           -> DEADLINE_EXCEEDED
         └── GatewayUnavailableError   the client could not reach a gateway
@@ -49,7 +49,7 @@ class LimitError(RequestError):
 
 
 class UnknownSuiteError(RequestError):
-    """The gateway does not hold a suite with this digest (any more): upload it, then send the request again."""
+    """The gateway does not hold a suite with this digest (any more): upload it, then try again."""
 
 
 class SuiteError(VerifierError):

@@ -1,7 +1,8 @@
 """The values that cross layers: frozen, slotted, with units in their names.
 
-Nothing here does work. A response becomes a `Program`, a ground truth becomes a `Suite`, the sandbox
-answers with `RunFacts`, judging turns those into `CaseResult`s, and the engine answers with a `Result`.
+Nothing here does work. A response becomes a `Program`, a ground truth becomes a `Suite`, the
+sandbox answers with `RunFacts`, judging turns those into `CaseResult`s, and the engine answers with
+a `Result`.
 """
 
 from __future__ import annotations
@@ -12,7 +13,10 @@ from enum import Enum
 
 
 class Outcome(str, Enum):
-    """Whether there is a score at all. The three are never mixed: only `SCORED` carries a number."""
+    """Whether there is a score at all.
+
+    The three are never mixed: only `SCORED` carries a number.
+    """
 
     SCORED = "SCORED"
     INVALID_SUITE = "INVALID_SUITE"
@@ -37,8 +41,8 @@ class SuiteKind(str, Enum):
     """How a suite's cases are run.
 
     STDIN: the program reads `Case.stdin`, its standard output is compared with `Case.expected`.
-    CALL: `Suite.fn_name` is called with `Case.stdin` (a JSON list of arguments); the value it returns is
-        compared with `Case.expected` (JSON).
+    CALL: `Suite.fn_name` is called with `Case.stdin` (a JSON list of arguments); the value it
+        returns is compared with `Case.expected` (JSON).
     ASSERT: `Case.test` is Python source that raises when the program is wrong.
     """
 
@@ -70,11 +74,13 @@ class Harness(str, Enum):
 
     EXEC: spawn `argv`.
     PYTHON: fork the warm interpreter and run the artifact as `__main__`.
-    PYTHON_CALL: the same, then call `fn_name` with the JSON arguments of the input, value on the value channel.
-    PYTHON_ASSERT: the same, then execute the input as test source; a completion record on the value channel.
+    PYTHON_CALL: the same, then call `fn_name` with the JSON arguments of the input; the value goes
+        to the value channel.
+    PYTHON_ASSERT: the same, then execute the input as test source; a completion record goes to the
+        value channel.
     PYTHON_SERVE: the same, then answer calls from a peer run over a socket, with plain data.
-    PYTHON_TEST: no artifact: execute the input as test source against the program of the peer run; a
-        completion record on the value channel.
+    PYTHON_TEST: no artifact: execute the input as test source against the program of the peer run;
+        a completion record goes to the value channel.
     """
 
     EXEC = "exec"
@@ -91,7 +97,8 @@ class Limits:
 
     Attributes:
         cpu_time_s: CPU seconds, summed over all processes of the run. This decides TIME_LIMIT.
-        wall_time_s: Wall-clock seconds while the slot is granted: the backstop for programs that sleep.
+        wall_time_s: Wall-clock seconds while the slot is granted: the backstop for programs that
+            sleep.
         memory_bytes: Resident memory over the whole process tree.
         output_bytes: Per stream; the run is killed at limit + 1.
         processes: Processes and threads at once.
@@ -109,7 +116,10 @@ class Limits:
 
     @staticmethod
     def wall_for(cpu_time_s: float) -> float:
-        """The wall limit used when only a CPU limit is given: twice the CPU limit and one second."""
+        """The wall limit used when only a CPU limit is given.
+
+        Twice the CPU limit and one second.
+        """
         return 2.0 * cpu_time_s + 1.0
 
 
@@ -132,7 +142,8 @@ class Extraction:
 
     Attributes:
         language: Canonical language name of the program ("" when there is no code).
-        block_index: Index of the chosen fenced block among all top-level blocks; None for bare code or none.
+        block_index: Index of the chosen fenced block among all top-level blocks; None for bare
+            code, or none.
         block_count: Fenced blocks found after the reasoning was cut.
         reason: One sentence for a person.
         reasoning_cut: Characters of reasoning that were cut from the front.
@@ -188,13 +199,14 @@ class Suite:
     Attributes:
         kind: See `SuiteKind`.
         cases: In the data's order; never empty.
-        fn_name: The function of a CALL suite (and the entry point of an ASSERT suite where it is known).
+        fn_name: The function of a CALL suite (and the entry point of an ASSERT suite where it is
+            known).
         comparator: How outputs are compared.
         checker: Source of a checker program, where the data has one.
         limits: Limits that the data itself states.
         trust: IN_PROCESS where the tests can only run inside the program's process.
-        preamble: Python source that an ASSERT suite's tests need and that is the data's own, not the
-            program's: helper functions of a prompt, set-up code.
+        preamble: Python source that an ASSERT suite's tests need and that is the data's own, not
+            the program's: helper functions of a prompt, set-up code.
         digest: Hex SHA-256 of all of the above: equal suites have equal digests.
     """
 
@@ -225,7 +237,8 @@ class RunFacts:
         stderr: The first bytes of it (an excerpt).
         stdout_bytes: Bytes the program wrote, as far as they were read.
         stderr_bytes: The same of stderr.
-        returned: What came over the value channel of a CALL or ASSERT run: JSON; None when nothing did.
+        returned: What came over the value channel of a CALL or ASSERT run: JSON; None when nothing
+            did.
         run_delay_s: At a wall-clock kill: how long the program was ready to run and had no core.
     """
 
@@ -307,7 +320,8 @@ class Result:
     Attributes:
         outcome: See `Outcome`.
         score: In [0, 1] under the default policy, else None.
-        status: ACCEPTED when all cases are, else the status of the first that is not; None when not scored.
+        status: ACCEPTED when all cases are, else the status of the first that is not; None when not
+            scored.
         passed: Accepted cases.
         total: Cases in the suite (0 when the suite is broken).
         cases: One per case, in order.
@@ -393,7 +407,10 @@ class ScoreTask:
 
 @dataclass(frozen=True, slots=True)
 class RunTask:
-    """One program and one standard input, no judging. Exactly one of `program` and `argv` is set."""
+    """One program and one standard input, no judging.
+
+    Exactly one of `program` and `argv` is set.
+    """
 
     program: Program | None = None
     argv: tuple[str, ...] = ()

@@ -108,7 +108,7 @@ class RunnerSlot:
             SlotError: It did not come.
             BackendError: The runner could not build its jail; the message names the step.
         """
-        sock.setblocking(False)
+        sock.setblocking(False)  # noqa: FBT003 - its only parameter
         self._sock = sock.dup()  # asyncio's own does not send descriptors
         self._reader, self._writer = await asyncio.open_connection(sock=sock)
         # `drain` then means sent, and a descriptor goes where it belongs in the stream.
@@ -286,7 +286,7 @@ class RunnerSlot:
             while True:
                 try:
                     socket.send_fds(self._sock, [b"F"], [p.fileno() for p in peers])
-                except BlockingIOError:
+                except BlockingIOError:  # noqa: PERF203 - once, as a rule
                     await asyncio.sleep(0.001)
                 else:
                     break
