@@ -74,6 +74,7 @@ def floor(kind: str, seconds: float, workers: int) -> float:
     running = [
         subprocess.Popen(
             [PYTHON, "-s", "-c", source],
+            env={"PYTHONHASHSEED": "0"},  # PYTHONUNBUFFERED of the caller's would change the work
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             text=True,

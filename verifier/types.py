@@ -193,6 +193,71 @@ class Comparator:
 
 
 @dataclass(frozen=True, slots=True)
+class Checker:
+    """A program that judges one output, where more than one is right.
+
+    Styles, and how such a program is called:
+        function: Python source of `check(input, output, answer)`, three texts (an output that is not UTF-8
+            has U+FFFD where it is not). It returns a bool, or a number in [0, 1] as partial points, or a
+            pair of one of these and a message.
+        testlib: argv is input file, output file, answer file. Exit code 0: right; 1, 2, 4, 8: wrong; 7:
+            partial points, "points X" on standard error; all else is a fault of the checker.
+        script: open-r1's: argv is input file, answer file, output file. A number on standard output: 1 or
+            100 is right, 0 is wrong, between them partial points of 1 or of 100. As there, these files have
+            no carriage returns at their lines' ends (the output keeps its own) and no empty lines.
+        kattis: argv is input file, answer file, a folder for feedback; the output is on standard input. Exit
+            code 42: right, 43: wrong; all else is a fault of the checker.
+
+    A fault of the checker is never the program's verdict: there is no score then.
+
+    Attributes:
+        source: Its source code.
+        language: Any alias.
+        style: See above.
+        files: Name and content of what lies beside the source when it is compiled (a `testlib.h`).
+        args: Further arguments.
+        limits: Replace the defaults for checkers.
+        full_points: How many points of the testlib style are a full score.
+    """
+
+    source: bytes | str
+    language: str = "python"
+    style: str = "function"
+    files: tuple[tuple[str, bytes], ...] = ()
+    args: tuple[str, ...] = ()
+    limits: LimitOverrides = LimitOverrides()
+    full_points: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Interactor:
+    """A program that talks with the solution: each one's output is the other's input.
+
+    Styles:
+        testlib: argv is input file, output file, answer file; exit codes as of a `Checker`. Where the suite
+            has a checker too, what the interactor wrote to its output file is what the checker gets.
+        kattis: argv is input file, answer file, a folder for feedback; exit codes as of a `Checker`.
+
+    Attributes:
+        source: Its source code.
+        language: Any alias.
+        style: See above.
+        files: As of a `Checker`; so are the next three.
+        args: See there.
+        limits: See there.
+        full_points: See there.
+    """
+
+    source: bytes | str
+    language: str = "cpp"
+    style: str = "testlib"
+    files: tuple[tuple[str, bytes], ...] = ()
+    args: tuple[str, ...] = ()
+    limits: LimitOverrides = LimitOverrides()
+    full_points: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
 class Suite:
     """The test cases of one problem.
 
@@ -202,7 +267,8 @@ class Suite:
         fn_name: The function of a CALL suite (and the entry point of an ASSERT suite where it is
             known).
         comparator: How outputs are compared.
-        checker: Source of a checker program, where the data has one.
+        checker: Judges outputs instead of the comparator, where the data has one.
+        interactor: Talks with the programs, where the problem is interactive.
         limits: Limits that the data itself states.
         trust: IN_PROCESS where the tests can only run inside the program's process.
         preamble: Python source that an ASSERT suite's tests need and that is the data's own, not
@@ -214,11 +280,12 @@ class Suite:
     cases: tuple[Case, ...]
     fn_name: str | None = None
     comparator: Comparator = Comparator()
-    checker: str | None = None
+    checker: Checker | None = None
     limits: LimitOverrides = LimitOverrides()
     trust: Trust = Trust.ISOLATED
     preamble: str = ""
     digest: str = ""
+    interactor: Interactor | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,6 +307,8 @@ class RunFacts:
         returned: What came over the value channel of a CALL or ASSERT run: JSON; None when nothing
             did.
         run_delay_s: At a wall-clock kill: how long the program was ready to run and had no core.
+        ended_ns: On this machine's monotonic clock, when all of the run was gone; taken before anybody who
+            talked with it could notice.
     """
 
     exit_code: int | None = None
@@ -255,6 +324,7 @@ class RunFacts:
     stderr_bytes: int = 0
     returned: bytes | None = None
     run_delay_s: float = 0.0
+    ended_ns: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -382,6 +452,8 @@ class ScoreTask:
         language: Wanted language (any alias), or None to take it from the response.
         limits: Replace the engine's defaults; the suite's own limits come in between.
         comparator: Replaces the suite's.
+        checker: Replaces the suite's.
+        interactor: Replaces the suite's.
         policy: See `ScorePolicy`.
         extraction_policy: Which block is the program; one of `verifier.extraction.POLICIES`.
         request_id: Echoed in the result.
@@ -403,6 +475,8 @@ class ScoreTask:
     priority: int = 0
     deadline_s: float | None = None
     excerpt_bytes: int = 2048
+    checker: Checker | None = None
+    interactor: Interactor | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ slot is thrown away.
 
 from __future__ import annotations
 
+import io
 import socket
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
@@ -73,6 +74,19 @@ class CompileJob:
 
 
 @dataclass(frozen=True, slots=True)
+class Wire:
+    """What a run reads as its standard input and writes as its standard output: its ends of two pipes."""
+
+    stdin: io.FileIO
+    stdout: io.FileIO
+
+    def close(self) -> None:
+        """Close our copies; twice is harmless."""
+        self.stdin.close()
+        self.stdout.close()
+
+
+@dataclass(frozen=True, slots=True)
 class RunJob:
     """Run an artifact once per input, each in a fresh jail.
 
@@ -87,6 +101,12 @@ class RunJob:
         env: Environment in addition to the slot's fixed one.
         peers: For PYTHON_SERVE and PYTHON_TEST: one end of a socket pair per run, whose other end
             goes to the run beside it. The slot closes them once it has handed them on.
+        extra: For EXEC: two more files per run, as descriptors 4 and 5.
+        wires: For EXEC and PYTHON: ends of two pipes per run, which are its standard output and input
+            instead (so `RunFacts.stdout` stays empty, and `inputs` go to descriptor 4). The slot closes
+            them once it has handed them on. The runner keeps its copies until the run is over, so that
+            the run at the other ends cannot notice before `RunFacts.ended_ns` is taken.
+        channel: For EXEC: open the value channel, as descriptor 3.
     """
 
     harness: Harness
@@ -97,6 +117,9 @@ class RunJob:
     fn_name: str = ""
     env: tuple[tuple[str, str], ...] = ()
     peers: tuple[socket.socket, ...] = ()
+    extra: Sequence[tuple[bytes, bytes]] = ()
+    wires: tuple[Wire, ...] = ()
+    channel: bool = False
 
 
 @runtime_checkable
