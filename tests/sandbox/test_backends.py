@@ -18,6 +18,8 @@ from verifier.sandbox.base import CompileJob, RunJob
 from verifier.sandbox.runner_slot import ToolchainMissingError
 from verifier.types import Harness, Killer, Limits
 
+ROOT = Path(__file__).resolve().parents[2]
+
 
 @contextlib.asynccontextmanager
 async def one_slot(sandbox):
@@ -201,9 +203,9 @@ def test_a_killed_supervisor_leaves_nothing(sandbox_of, backend, tmp_path):
     script.write_text(
         f"""
 import asyncio, sys
-sys.path.insert(0, {str(Path.cwd())!r})
+sys.path.insert(0, {str(ROOT)!r})
+from verifier.engine import make_sandbox
 from verifier.sandbox.base import CompileJob, RunJob
-from verifier.sandbox.runner_slot import ToolchainMissingError
 from verifier.types import Harness, Limits
 async def main():
     accept = ("memory_limit", "cpu_accounting")
@@ -259,13 +261,16 @@ def _dead_cgroups() -> list[Path]:
 
 
 async def test_start_sweeps_what_a_dead_one_left(sandbox_of, backend):
-    """After the kill above, a start removes the cgroups that the kernel kept."""
+    """After the kill above, cgroups or folders may be there; a start removes those of the dead."""
+    boot = owner.new_run_id().split("-")[2]
+    dead = Path(tempfile.mkdtemp(prefix=f"verifier-{2**31 - 1}-1-{boot}-0-"))
+    mine = Path(tempfile.mkdtemp(prefix=f"verifier-{owner.new_run_id()}-"))
     sandbox = sandbox_of()
     try:
-        left = _dead_cgroups()
+        left = [*_dead_cgroups(), dead] if backend == "namespaces" else [dead]
         await sandbox.start()
-        if backend == "namespaces":
-            assert [p for p in left if p.exists()] == []
+        assert [p for p in left if p.exists()] == []
+        assert mine.is_dir()
     finally:
         await sandbox.close()
 

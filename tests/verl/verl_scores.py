@@ -6,11 +6,17 @@ Nothing of ours is imported. `prime_code` runs as it is. `sandbox_fusion` does t
 `call_sandbox_api`, its HTTP request: in its place the program is run by a plain subprocess, and the
 answer has the form that a Sandbox Fusion service gives. Rows may state a time limit; then it
 replaces the 5 and 10 seconds of `prime_code`, so that a program that never ends costs seconds.
+
+The scorers' modules are imported without the `__init__` of the packages above them, which load
+torch: `prime_code` forks a process for every check, and that is much cheaper from a small one.
 """
 
 from __future__ import annotations
 
 import contextlib
+import importlib
+import importlib.metadata
+import importlib.util
 import json
 import os
 import resource
@@ -19,10 +25,23 @@ import subprocess
 import sys
 import tempfile
 import threading
+import types
 from pathlib import Path
 
-from verl.utils.reward_score import prime_code, sandbox_fusion
-from verl.utils.reward_score.sandbox_fusion import utils as sandbox_fusion_utils
+
+def without_init(name):
+    """Put a package into `sys.modules` as its folders, without running it."""
+    spec = importlib.util.find_spec(name)
+    package = types.ModuleType(name)
+    package.__path__ = list(spec.submodule_search_locations)
+    sys.modules[name] = package
+
+
+without_init("verl")
+without_init("verl.utils")
+prime_code = importlib.import_module("verl.utils.reward_score.prime_code")
+sandbox_fusion = importlib.import_module("verl.utils.reward_score.sandbox_fusion")
+sandbox_fusion_utils = importlib.import_module("verl.utils.reward_score.sandbox_fusion.utils")
 
 WORKERS = 2
 TIMEOUT_S = 10
@@ -174,8 +193,8 @@ def main(rows_path, scores_path):
         if status != 0:
             raise SystemExit(f"a worker ended with status {status}")
         lines += Path(part).read_text("ascii").splitlines()
-    said = {answer["id"]: answer for answer in map(json.loads, lines)}
-    Path(scores_path).write_text(json.dumps([said[row["id"]] for row in rows]), "ascii")
+    answer = {"verl": importlib.metadata.version("verl"), "rows": [json.loads(x) for x in lines]}
+    Path(scores_path).write_text(json.dumps(answer), "ascii")
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ import asyncio
 import dataclasses
 import hashlib
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 
 from verifier.languages import Recipe
 from verifier.types import CompileFacts, Program
@@ -19,7 +19,9 @@ BUDGET_BYTES = 256 * 1024 * 1024
 ENTRY_BYTES = 2048
 
 
-def artifact_key(program: Program, recipe: Recipe, toolchain: str) -> str:
+def artifact_key(
+    program: Program, recipe: Recipe, toolchain: str, files: Mapping[str, bytes] | None = None
+) -> str:
     """Content, flags and toolchain: whatever could make another artifact makes another key."""
     digest = hashlib.sha256()
     for part in (
@@ -32,6 +34,8 @@ def artifact_key(program: Program, recipe: Recipe, toolchain: str) -> str:
     ):
         data = part.encode("utf-8", "surrogateescape")
         digest.update(len(data).to_bytes(8, "big") + data)
+    for name, content in (files or {}).items():
+        digest.update(b"%d:%b %d:" % (len(name.encode()), name.encode(), len(content)) + content)
     digest.update(program.source)
     return digest.hexdigest()
 

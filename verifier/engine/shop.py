@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from verifier import languages
@@ -23,6 +24,7 @@ class Shop:
         pool: The slots.
         backend: The sandbox's name.
         toolchains: Language -> version of what the sandbox has; empty where that is not known.
+        testlib: The operator's testlib.h, for checkers and interactors in C and C++.
         artifacts: Compiled programs.
         running: Batches that run right now.
         faults: Slot faults seen since the start.
@@ -32,6 +34,7 @@ class Shop:
     pool: SlotPool
     backend: str
     toolchains: dict[str, str] = field(default_factory=dict)
+    testlib: bytes | None = None
     artifacts: ArtifactCache = field(default_factory=ArtifactCache)
     running: int = 0
     faults: int = 0
@@ -53,25 +56,39 @@ class Shop:
         return recipe
 
     async def compiled(
-        self, program: Program, recipe: languages.Recipe, holder: list[Slot], priority: int
+        self,
+        program: Program,
+        recipe: languages.Recipe,
+        holder: list[Slot],
+        priority: int,
+        *,
+        beside: bool = False,
+        files: Mapping[str, bytes] | None = None,
     ) -> CompileFacts:
         """The program's artifact.
 
-        A slot that was taken to compile is left in `holder`, for its runs.
+        Args:
+            program: What to compile.
+            recipe: Of its language.
+            holder: Where a slot that was taken to compile is left, for the program's runs.
+            priority: Of the task.
+            beside: Compile in the partner of the slot: nothing of this program enters the slot.
+            files: What else lies there.
         """
-        key = artifact_key(program, recipe, self.toolchains.get(recipe.name, ""))
+        key = artifact_key(program, recipe, self.toolchains.get(recipe.name, ""), files)
 
         async def compile_now() -> CompileFacts:
             if not holder:
                 holder.extend(await self.pool.take(1, priority))
             job = CompileJob(
                 harness=recipe.run_harness,
-                files={recipe.file_name(program.source): program.source},
+                files={recipe.file_name(program.source): program.source, **(files or {})},
                 argv=recipe.compile_argv,
                 outputs=recipe.outputs,
                 limits=recipe.compile_limits,
                 env=recipe.env,
             )
-            return await holder[0].compile(job)
+            slot = await self.pool.partner(holder[0]) if beside else holder[0]
+            return await slot.compile(job)
 
         return await self.artifacts.get(key, compile_now)

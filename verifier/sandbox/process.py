@@ -295,9 +295,10 @@ def _pack_outputs(work: Path, patterns: Sequence[str]) -> bytes:
         for p in sorted(work.glob(pattern))
         if p.is_file() and not p.is_symlink()
     ]
-    return jobs.pack(
+    packed: bytes = jobs.pack(
         [(str(p.relative_to(work)), int(os.access(p, os.X_OK)), p.read_bytes()) for p in found]
     )
+    return packed
 
 
 def _kill_tree(process: subprocess.Popen[bytes]) -> None:

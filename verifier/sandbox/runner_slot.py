@@ -62,6 +62,7 @@ def facts_from_wire(header: dict[str, Any], blobs: Sequence[bytes]) -> RunFacts:
         stderr_bytes=header["stderr_total"],
         returned=blobs[2] if header["value"] and blobs[2] else None,
         run_delay_s=header["run_delay_ns"] / 1e9,
+        ended_ns=header["ended_ns"],
     )
 
 
@@ -161,6 +162,9 @@ class RunnerSlot:
         artifact = b"" if same else job.artifact
         if not same:
             self._program += 1
+        blobs: Sequence[bytes] = job.inputs
+        if job.extra:
+            blobs = [b for one, two in zip(job.inputs, job.extra, strict=True) for b in (one, *two)]
         header = {
             "op": "run",
             "harness": job.harness.value,
@@ -170,8 +174,11 @@ class RunnerSlot:
             "fn_name": job.fn_name,
             "env": job.env,
             "limits": limits_to_wire(job.limits),
-            "sizes": [len(artifact), *(len(i) for i in job.inputs)],
+            "sizes": [len(artifact), *map(len, blobs)],
+            "extra": 2 if job.extra else 0,
             "peers": len(job.peers),
+            "wires": len(job.wires),
+            "channel": job.channel,
         }
         self._last_artifact = None
         got = 0
@@ -179,8 +186,8 @@ class RunnerSlot:
         self._busy()
         try:
             with self._watchdog(GRACE_S + job.limits.wall_time_s):
-                await self._write(header, artifact, *job.inputs)
-                await self._hand_over(job.peers)
+                await self._write(header, artifact, *blobs)
+                await self._hand_over(job)
             while True:
                 with self._watchdog(GRACE_S + job.limits.wall_time_s):
                     answer, blobs = await self._read()
@@ -278,14 +285,16 @@ class RunnerSlot:
             self._healthy = False
             raise SlotError(f"{self._name}: the runner is gone ({e})") from e
 
-    async def _hand_over(self, peers: Sequence[socket.socket]) -> None:
-        """Send sockets behind the frame that announced them, and close our copies."""
-        if not peers:
+    async def _hand_over(self, job: RunJob) -> None:
+        """Send descriptors behind the frame that announced them, and close our copies."""
+        fds = [peer.fileno() for peer in job.peers]
+        fds += [end.fileno() for wire in job.wires for end in (wire.stdin, wire.stdout)]
+        if not fds:
             return
         try:
             while True:
                 try:
-                    socket.send_fds(self._sock, [b"F"], [p.fileno() for p in peers])
+                    socket.send_fds(self._sock, [b"F"], fds)
                 except BlockingIOError:  # noqa: PERF203 - once, as a rule
                     await asyncio.sleep(0.001)
                 else:
@@ -294,8 +303,8 @@ class RunnerSlot:
             self._healthy = False
             raise SlotError(f"{self._name}: the runner is gone ({e})") from e
         finally:
-            for peer in peers:
-                peer.close()
+            for given in (*job.peers, *job.wires):
+                given.close()
 
     async def _read(self) -> tuple[dict[str, Any], list[bytes]]:
         try:

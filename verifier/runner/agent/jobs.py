@@ -9,6 +9,7 @@ import platform
 import shutil
 import socket
 import stat
+import time
 
 from . import frames, libjail, zygote
 
@@ -93,8 +94,11 @@ class Runner:
 
         An artifact (unless it is the last one again) and inputs; one frame per run.
         """
-        artifact, *inputs = frames.split(body, header["sizes"])
-        peers = receive_fds(self.channel.sock, header["peers"])
+        artifact, *files = frames.split(body, header["sizes"])
+        step = 1 + header["extra"]
+        inputs = [files[at : at + step] for at in range(0, len(files), step)]
+        fds = receive_fds(self.channel.sock, header["peers"] + 2 * header["wires"])
+        peers, wires = fds[: header["peers"]], fds[header["peers"] :]
         limits, python = header["limits"], header["harness"] if header["harness"] != "exec" else ""
         if header["program"] != self.program_key:
             self.load(artifact, header["program"])
@@ -103,24 +107,39 @@ class Runner:
         else:
             argv = self.fresh(python, header["fn_name"]) if header["spawn"] else []
         by_channel = python in BY_CHANNEL
-        self.set_program(header, python, argv, value=by_channel, given=by_channel, peer=bool(peers))
+        self.set_program(
+            header,
+            python,
+            argv,
+            value=by_channel or header["channel"],
+            given=by_channel or step > 1,
+            peer=bool(peers),
+            extra=step > 1,
+        )
         null = os.open("/dev/null", os.O_RDONLY | os.O_CLOEXEC)
         try:
             for index, data in enumerate(inputs):
-                memfd = sealed("input", data)
+                memfds = []
                 try:
+                    for blob in data:
+                        memfds.append(sealed("input", blob))
+                    stdin_fd, stdout_fd = wires[2 * index : 2 * index + 2] or (memfds[0], -1)
                     facts, blobs = self.one(
                         limits,
-                        stdin_fd=null if python and python != "python" else memfd,
-                        input_fd=memfd if by_channel else -1,
+                        stdin_fd=null if python and python != "python" else stdin_fd,
+                        stdout_fd=stdout_fd,
+                        input_fd=memfds[0] if by_channel else memfds[1] if step > 1 else -1,
+                        extra_fd=memfds[2] if step > 1 else -1,
                         peer_fd=peers[index] if peers else -1,
-                        with_value=by_channel,
+                        with_value=by_channel or header["channel"],
                     )
                 finally:
-                    os.close(memfd)
-                    if peers:
-                        os.close(peers[index])
-                        peers[index] = -1
+                    for fd in memfds:
+                        os.close(fd)
+                    for given, width in ((peers, 1), (wires, 2)):
+                        for at in range(index * width, index * width + width) if given else ():
+                            os.close(given[at])
+                            given[at] = -1
                 if facts["killer"] == "gone":
                     os._exit(0)
                 if facts["killer"] == "cancel":
@@ -128,7 +147,7 @@ class Runner:
                 facts.update(op="facts", index=index, sizes=[len(b) for b in blobs])
                 self.channel.write(facts, *blobs)
         finally:
-            for fd in [null, *peers]:
+            for fd in [null, *peers, *wires]:
                 if fd >= 0:
                     os.close(fd)
         self.channel.write({"op": "done"})
@@ -162,7 +181,9 @@ class Runner:
                 os.chmod(path, 0o755 if mode else 0o644)
         self.program_key = key
 
-    def set_program(self, header, python, argv, *, value, given=False, peer=False, build=0):
+    def set_program(
+        self, header, python, argv, *, value, given=False, peer=False, extra=False, build=0
+    ):
         """Tell the zygote what the next runs have in common."""
         limits = dict(header["limits"], stack_bytes=512 * 1024 * 1024)
         limits["processes"] += self.shared_processes
@@ -175,6 +196,7 @@ class Runner:
             "value": value,
             "input": given,
             "peer": peer,
+            "extra": extra,
             "build": build,
             "uid": self.uid,
             "gid": self.gid,
@@ -194,9 +216,19 @@ class Runner:
         """A missing interpreter is the machinery's fault, never the program's."""
         return os.path.isfile(path)
 
-    def one(self, limits, *, stdin_fd, input_fd=-1, peer_fd=-1, with_value=False):
-        """One run: (facts, [stdout, stderr, value])."""
-        out_r, out_w = os.pipe2(os.O_CLOEXEC)
+    def one(
+        self,
+        limits,
+        *,
+        stdin_fd,
+        stdout_fd=-1,
+        input_fd=-1,
+        extra_fd=-1,
+        peer_fd=-1,
+        with_value=False,
+    ):
+        """One run: (facts, [stdout, stderr, value]). A given `stdout_fd` is the caller's, and not read."""
+        out_r, out_w = (-1, -1) if stdout_fd >= 0 else os.pipe2(os.O_CLOEXEC)
         err_r, err_w = os.pipe2(os.O_CLOEXEC)
         status_r, status_w = os.pipe2(os.O_CLOEXEC)
         value_r, value_w = os.pipe2(os.O_CLOEXEC) if with_value else (-1, -1)
@@ -230,10 +262,8 @@ class Runner:
             watch.memory_bytes = 0 if counters.oom.fd >= 0 else limits["memory_bytes"]
             self.lib.jail_baseline(watch)
             peak_before = read_number(counters.memory_peak)
-            fds = [stdin_fd, out_w, err_w, status_w]
-            if value_w >= 0:
-                fds.append(value_w)
-            fds += [fd for fd in (input_fd, peer_fd) if fd >= 0]
+            fds = [stdin_fd, stdout_fd if stdout_fd >= 0 else out_w, err_w, status_w]
+            fds += [fd for fd in (value_w, input_fd, peer_fd, extra_fd) if fd >= 0]
             socket.send_fds(self.zygote, [b"run"], fds)
             for fd in handed:
                 os.close(fd)
@@ -243,6 +273,7 @@ class Runner:
                 raise Fault(reply.decode(errors="replace") or "the zygote is gone")
             watch.pid = int(reply)
             failed = self.lib.jail_supervise(watch)
+            ended_ns = time.monotonic_ns()
             if failed < 0:
                 raise Fault("supervise: " + os.strerror(-failed))
             blobs = [
@@ -253,7 +284,7 @@ class Runner:
                     (watch.value_data, watch.value_kept if watch.value_total <= VALUE_BYTES else 0),
                 )
             ]
-            return self.facts(watch, peak_before), blobs
+            return dict(self.facts(watch, peak_before), ended_ns=ended_ns), blobs
         finally:
             self.lib.jail_release(watch)
             for fd in opened + handed:

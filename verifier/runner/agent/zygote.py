@@ -68,6 +68,8 @@ def main(sock, library, procs_fds):
         spec.value_fd = rest.pop(0) if program["value"] else -1
         spec.input_fd = rest.pop(0) if program["input"] else -1
         spec.peer_fd = rest.pop(0) if program["peer"] else -1
+        if program["extra"]:
+            spec.code_fd = rest.pop(0)
         before()
         pid = library.jail_spawn(spec)
         if pid == 0:

@@ -3,7 +3,7 @@
 The gateway and the runner talk over a unix socket in a folder that both see. A container holds one
 runner and ends with it, and the runner ends when its supervisor closes the socket, so a gateway
 that is killed leaves no container running; what the engine kept is removed at the next start, by
-label.
+label, and so are the folders, by name.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import re
 import shutil
 import socket
 import tempfile
@@ -36,6 +37,7 @@ DEFAULT_IMAGE = "verifier-sandbox:latest"
 START_S = 60.0
 ENGINE_TIMEOUT_S = 60
 WORKERS = 4
+FOLDER_NAME = re.compile(r"verifier-(?P<run_id>\d+-\d+-\w+-\d+)-\w+")
 T = TypeVar("T")
 
 
@@ -189,7 +191,7 @@ class DockerSandbox:
         client = self._engine()
         if self._folder is None:
             # 0700, so nobody else on this host reaches the sockets below, which any uid may use.
-            self._folder = Path(tempfile.mkdtemp(prefix="verifier-"))
+            self._folder = Path(tempfile.mkdtemp(prefix=f"verifier-{self.run_id}-"))
         folder = self._folder / name
         folder.mkdir()
         folder.chmod(0o777)
@@ -274,11 +276,15 @@ class DockerSandbox:
         return client
 
     def _sweep(self) -> None:
-        """Remove containers of verifiers that are gone."""
+        """Remove containers and folders of verifiers that are gone."""
         client = self._engine()
         for found in client.api.containers(all=True, filters={"label": spec.LABEL_RUN}):
             if not owner.is_alive(found["Labels"][spec.LABEL_RUN]):
                 self._remove(found["Id"])
+        for folder in Path(tempfile.gettempdir()).glob("verifier-*"):
+            name = FOLDER_NAME.fullmatch(folder.name)
+            if name is not None and not owner.is_alive(name["run_id"]):
+                shutil.rmtree(folder, ignore_errors=True)  # not those of others: no rights
 
     def _remove_ours(self) -> None:
         for found in self._client.api.containers(

@@ -266,8 +266,9 @@ def remove_group(path: Path) -> None:
     if not path.is_dir():
         return
     deadline = time.monotonic() + SWEEP_S
-    with contextlib.suppress(OSError):
-        (path / "cgroup.kill").write_text("1")
+    if (path / "cgroup.kill").exists():
+        with contextlib.suppress(OSError):
+            (path / "cgroup.kill").write_text("1")
     for child in sorted((p for p in path.iterdir() if p.is_dir()), key=str):
         remove_group(child)
     while True:
