@@ -4,7 +4,8 @@
                                           [--seconds 2] [--json FILE]
 
 A case is one run of a small Python program that reads a line and prints a sum, judged, ten cases a
-response, through the engine (no gateway). The floors, per core: fork of a warm interpreter that
+response: through the engine in this process, and (`+grpc`) through a gateway in a process of its
+own. The floors, per core: fork of a warm interpreter that
 runs the same code and ends, and exec of a fresh one. Neither isolates anything. Ratios within one
 run are what counts; the machine's speed of the day is in all of them.
 """
@@ -13,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
 import json
 import multiprocessing
 import os
@@ -21,15 +23,19 @@ import statistics
 import subprocess
 import sys
 import time
+from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 
+from verifier.client import AsyncClient
 from verifier.engine import Engine, make_sandbox
 from verifier.testcases import load_suite
-from verifier.types import ScoreTask
+from verifier.types import Result, ScoreTask
 
 PYTHON = "/usr/bin/python3"
 PROGRAM = "a, b = map(int, input().split())\nprint(a + b)\n"
 CASES = 10
+TRUTH = {"inputs": ["2 3\n"] * CASES, "outputs": ["5\n"] * CASES}
+RESPONSE = f"```python\n{PROGRAM}```"
 # Runs under the same interpreter as the sandbox; prints how many a second one process does.
 FLOOR = r"""
 import os, sys, time
@@ -84,15 +90,43 @@ def floor(kind: str, seconds: float, workers: int) -> float:
     return sum(float(p.communicate()[0]) for p in running)
 
 
-async def cases(engine: Engine, seconds: float, workers: int) -> float:
+def by_engine(engine: Engine) -> Callable[[], Awaitable[Result]]:
+    """Scores one response in this process."""
+    suite = load_suite(TRUTH)
+    return lambda: engine.score(ScoreTask(RESPONSE, suite))
+
+
+def by_gateway(client: AsyncClient) -> Callable[[], Awaitable[Result]]:
+    """Scores one response over gRPC."""
+    return lambda: client.score(RESPONSE, TRUTH)
+
+
+@contextlib.asynccontextmanager
+async def gateway(backend: str, options: argparse.Namespace) -> AsyncIterator[AsyncClient]:
+    """A client of a gateway that runs as `verifier serve`, as it would beside a job."""
+    accept = [part for name in options.accept for part in ("--accept", name)]
+    argv = ["serve", "--grpc", "127.0.0.1:0", "--backend", backend, "--slots", str(options.slots)]
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "verifier.cli", *argv, *accept, stdout=subprocess.PIPE
+    )
+    assert process.stdout is not None
+    try:
+        line = (await process.stdout.readline()).decode()
+        async with AsyncClient(line.rpartition(" ")[2].strip()) as client:
+            yield client
+    finally:
+        process.terminate()
+        await process.communicate()
+
+
+async def cases(score: Callable[[], Awaitable[Result]], seconds: float, workers: int) -> float:
     """Judged cases a second, with two responses waiting for each slot."""
-    suite = load_suite({"inputs": ["2 3\n"] * CASES, "outputs": ["5\n"] * CASES})
     end, done = time.monotonic() + seconds, 0
 
     async def client() -> None:
         nonlocal done
         while time.monotonic() < end:
-            result = await engine.score(ScoreTask(f"```python\n{PROGRAM}```", suite))
+            result = await score()
             assert result.score == 1.0, result
             done += result.total
 
@@ -113,26 +147,26 @@ async def main() -> None:
     parser.add_argument("--accept", action="append", default=[])
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
-    engines = {}
+    ours = {}
     got: dict[str, list[float]] = {"bare fork": [], "bare exec": []}
-    try:
+    async with contextlib.AsyncExitStack() as stack:
         for name in options.backends.split(","):
             engine = Engine(make_sandbox(name, accept=options.accept), slots=options.slots)
+            stack.push_async_callback(engine.close)
             await engine.start()
-            engines[name] = engine
-            got[name] = []
+            ours[name] = by_engine(engine)
+            client = await stack.enter_async_context(gateway(name, options))
+            ours[f"{name}+grpc"] = by_gateway(client)
+        got.update((name, []) for name in ours)
         for _ in range(options.rounds):
             got["bare fork"].append(
                 await asyncio.to_thread(floor, "fork", options.seconds, options.slots)
             )
-            for name, engine in engines.items():
-                got[name].append(await cases(engine, options.seconds, options.slots))
+            for name, score in ours.items():
+                got[name].append(await cases(score, options.seconds, options.slots))
             got["bare exec"].append(
                 await asyncio.to_thread(floor, "exec", options.seconds, options.slots)
             )
-    finally:
-        for engine in engines.values():
-            await engine.close()
     report(got, options)
 
 
@@ -143,11 +177,11 @@ def report(got: dict[str, list[float]], options: argparse.Namespace) -> None:
         f"{options.rounds} rounds of {options.seconds} s, python {platform.python_version()}"
     )
     fork, fresh = statistics.median(got["bare fork"]), statistics.median(got["bare exec"])
-    print(f"{'':12}{'cases/s':>10}{'min':>9}{'max':>9}{'x bare fork':>13}{'x bare exec':>13}")
+    print(f"{'':17}{'cases/s':>10}{'min':>9}{'max':>9}{'x bare fork':>13}{'x bare exec':>13}")
     for name, values in got.items():
         middle = statistics.median(values)
         print(
-            f"{name:12}{middle:10.0f}{min(values):9.0f}{max(values):9.0f}"
+            f"{name:17}{middle:10.0f}{min(values):9.0f}{max(values):9.0f}"
             f"{middle / fork:13.2f}{middle / fresh:13.2f}"
         )
     if options.json:

@@ -75,7 +75,7 @@ class CompileJob:
 
 @dataclass(frozen=True, slots=True)
 class Wire:
-    """What a run reads as its standard input and writes as its standard output: its ends of two pipes."""
+    """A run's ends of two pipes: its standard input and its standard output."""
 
     stdin: io.FileIO
     stdout: io.FileIO
@@ -102,10 +102,10 @@ class RunJob:
         peers: For PYTHON_SERVE and PYTHON_TEST: one end of a socket pair per run, whose other end
             goes to the run beside it. The slot closes them once it has handed them on.
         extra: For EXEC: two more files per run, as descriptors 4 and 5.
-        wires: For EXEC and PYTHON: ends of two pipes per run, which are its standard input and output
-            instead (the inputs are not used, and `RunFacts.stdout` stays empty). The slot closes them once
-            it has handed them on. The runner keeps its copies until the run is over, so that the run at
-            the other ends cannot notice before `RunFacts.ended_ns` is taken.
+        wires: For EXEC and PYTHON: per run, what its standard input and output are instead (the
+            inputs are not used, and `RunFacts.stdout` stays empty). The slot closes them once it
+            has handed them on. The runner keeps its copies until the run is over, so that the run
+            at the other ends cannot notice before `RunFacts.ended_ns` is taken.
         channel: For EXEC: open the value channel, as descriptor 3.
     """
 

@@ -218,7 +218,7 @@ class NamespaceSandbox:
             theirs.close()
             group.release_fds()
             await slot.connect(ours, START_S)
-        except OSError as e:
+        except (OSError, SlotError) as e:
             await slot.close()
             raise BackendError(f"cannot start a runner: {e}") from e
         except BaseException:
