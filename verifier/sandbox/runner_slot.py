@@ -303,8 +303,10 @@ class RunnerSlot:
             self._healthy = False
             raise SlotError(f"{self._name}: the runner is gone ({e})") from e
         finally:
-            for given in (*job.peers, *job.wires):
-                given.close()
+            for peer in job.peers:
+                peer.close()
+            for wire in job.wires:
+                wire.close()
 
     async def _read(self) -> tuple[dict[str, Any], list[bytes]]:
         try:

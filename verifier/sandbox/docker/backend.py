@@ -22,16 +22,13 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from verifier.errors import BackendError, SlotError
-from verifier.languages import RECIPES
 from verifier.runner.build import jail_library, runner_zipapp
-from verifier.sandbox import accept as acceptance
 from verifier.sandbox import owner
-from verifier.sandbox.base import Guarantee, GuaranteeName, Slot
+from verifier.sandbox.base import Guarantee, GuaranteeName
 from verifier.sandbox.docker import container as spec
 from verifier.sandbox.namespaces.backend import ENVIRONMENT
-from verifier.sandbox.probe import Probe, probe
 from verifier.sandbox.runner_slot import RunnerSlot
-from verifier.sandbox.versions import probe_versions
+from verifier.sandbox.warm import WarmSandbox
 
 DEFAULT_IMAGE = "verifier-sandbox:latest"
 START_S = 60.0
@@ -41,7 +38,7 @@ FOLDER_NAME = re.compile(r"verifier-(?P<run_id>\d+-\d+-\w+-\d+)-\w+")
 T = TypeVar("T")
 
 
-class DockerSandbox:
+class DockerSandbox(WarmSandbox):
     """See the module. `image` must have /usr/bin/python3; see docs/images.md."""
 
     name = "docker"
@@ -54,45 +51,31 @@ class DockerSandbox:
         spawn_python: bool = False,
         cpus: float = 2.0,
     ) -> None:
-        """`cpus` bounds each container; `accept` names guarantees that may be missing.
+        """`cpus` bounds each container; for the rest see `WarmSandbox`.
 
         A quota of one core would stop the runner, which lives in the container, together with the
         program that used it up: the kill then comes late (a fork bomb overshot 0.5 s at 1 core).
         """
-        self.accepted = acceptance.check_accepted(accept)
+        super().__init__(accept, spawn_python=spawn_python)
         self.image = image or DEFAULT_IMAGE
         self.run_id = owner.new_run_id()
-        self._spawn_python = spawn_python
         self._cpus = cpus
         self._pool = ThreadPoolExecutor(WORKERS, thread_name_prefix="verifier-docker")
         self._client: Any = None
         self._folder: Path | None = None
-        self._slots: set[RunnerSlot] = set()
-        self._spare: RunnerSlot | None = None
-        self._probe: Probe | None = None
-        self._versions: dict[str, str] | None = None
-        self._next = 0
-        self._counters: list[str] = []
 
     async def start(self) -> None:
         """See `Sandbox.start`."""
         await self._call(self._sweep)
-        acceptance.require(await self.guarantees(), self.accepted)
+        await super().start()
 
-    async def guarantees(self) -> tuple[Guarantee, ...]:
-        """See `Sandbox.guarantees`."""
-        if self._probe is None:
-            self._spare = await self._open()
-            self._probe = await probe(self._spare)
-            self._counters = self._spare.ready["counters"]
-        counters = self._counters
+    def _host_guarantees(self, counters: frozenset[str]) -> list[Guarantee]:
         remedy = "let the engine mount the container's own cgroup (the default)"
 
         def one(name: GuaranteeName, how: str, instead: str, *, holds: bool) -> Guarantee:
             return Guarantee(name, holds, how if holds else instead, "" if holds else remedy)
 
-        return (
-            *self._probe.guarantees(),
+        return [
             one(
                 GuaranteeName.MEMORY_LIMIT,
                 "the container's memory cgroup",
@@ -105,34 +88,12 @@ class DockerSandbox:
                 "CPU time of living and waited-for processes is sampled",
                 holds="cpu" in counters,
             ),
-            one(
+            Guarantee(
                 GuaranteeName.PROCESS_LIMIT,
-                "RLIMIT_NPROC in the slot's user namespace, and --pids-limit",
-                "",
                 holds=True,
+                mechanism="RLIMIT_NPROC in the slot's user namespace, and --pids-limit",
             ),
-        )
-
-    async def toolchains(self) -> dict[str, str]:
-        """See `Sandbox.toolchains`: asks the image, in a slot."""
-        if self._versions is None:
-            slot = await self.open_slot()
-            try:
-                self._versions = await probe_versions(slot, RECIPES)
-            finally:
-                if self._spare is None and slot.healthy and isinstance(slot, RunnerSlot):
-                    self._spare = slot
-                else:
-                    await slot.close()
-        return self._versions
-
-    async def open_slot(self) -> Slot:
-        """See `Sandbox.open_slot`."""
-        if self._spare is not None:
-            slot, self._spare = self._spare, None
-            if slot.healthy:
-                return slot
-        return await self._open()
+        ]
 
     async def close(self) -> None:
         """See `Sandbox.close`."""
@@ -151,8 +112,7 @@ class DockerSandbox:
     # ------------------------------------------------------------ slots
 
     async def _open(self) -> RunnerSlot:
-        number, self._next = self._next, self._next + 1
-        name = f"docker{number}"
+        name = f"docker{self._number()}"
         created: dict[str, str] = {}
         slot: RunnerSlot
 

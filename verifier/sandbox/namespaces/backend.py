@@ -21,15 +21,12 @@ from pathlib import Path
 from typing import Any
 
 from verifier.errors import BackendError, SlotError
-from verifier.languages import RECIPES
 from verifier.runner.build import jail_library, runner_zipapp
-from verifier.sandbox import accept as acceptance
 from verifier.sandbox import owner
-from verifier.sandbox.base import Guarantee, GuaranteeName, Slot
+from verifier.sandbox.base import Guarantee, GuaranteeName
 from verifier.sandbox.namespaces import cgroup
-from verifier.sandbox.probe import Probe, probe
 from verifier.sandbox.runner_slot import RunnerSlot
-from verifier.sandbox.versions import probe_versions
+from verifier.sandbox.warm import WarmSandbox
 
 PYTHON = "/usr/bin/python3"
 # PYTHONHASHSEED and the thread counts have to be there before the interpreter starts; the rest of a
@@ -54,43 +51,19 @@ MAX_SLOT_PROCESSES = 1200
 START_S = 60.0
 
 
-class NamespaceSandbox:
-    """See the module.
-
-    `spawn_python` runs Python programs in a fresh interpreter each (the `exec` mode).
-    """
+class NamespaceSandbox(WarmSandbox):
+    """See the module."""
 
     name = "namespaces"
 
     def __init__(self, *, accept: Collection[str] = (), spawn_python: bool = False) -> None:
-        """`accept` names guarantees that may be missing."""
-        self.accepted = acceptance.check_accepted(accept)
-        self._spawn_python = spawn_python
+        """See `WarmSandbox`."""
+        super().__init__(accept, spawn_python=spawn_python)
         self._run_id = owner.new_run_id()
         self._manager: cgroup.CgroupManager | None = None
-        self._slots: set[RunnerSlot] = set()
-        self._spare: RunnerSlot | None = None
-        self._probe: Probe | None = None
-        self._next = 0
-        self._versions: dict[str, str] | None = None
 
-    async def start(self) -> None:
-        """See `Sandbox.start`."""
-        acceptance.require(await self.guarantees(), self.accepted)
-
-    async def guarantees(self) -> tuple[Guarantee, ...]:
-        """See `Sandbox.guarantees`: opens a slot and asks it."""
-        if self._probe is None:
-            self._spare = await self._open()
-            try:
-                self._probe = await probe(self._spare)
-            except BaseException:
-                await self._spare.close()
-                self._spare = None
-                raise
-        return (*self._probe.guarantees(), *self._cgroup_guarantees())
-
-    def _cgroup_guarantees(self) -> list[Guarantee]:
+    def _host_guarantees(self, counters: frozenset[str]) -> list[Guarantee]:
+        del counters  # what the runner was given follows from the layout
         manager = self._groups()
         why = "; ".join(manager.problems) or "no cgroup controller can be used by this user"
         remedy = "run as root, or: systemd-run --user --scope -p Delegate=yes verifier ..."
@@ -130,27 +103,6 @@ class NamespaceSandbox:
             processes,
         ]
 
-    async def toolchains(self) -> dict[str, str]:
-        """See `Sandbox.toolchains`."""
-        if self._versions is None:
-            slot = await self.open_slot()
-            try:
-                self._versions = await probe_versions(slot, RECIPES)
-            finally:
-                if self._spare is None and slot.healthy and isinstance(slot, RunnerSlot):
-                    self._spare = slot
-                else:
-                    await slot.close()
-        return self._versions
-
-    async def open_slot(self) -> Slot:
-        """See `Sandbox.open_slot`."""
-        if self._spare is not None:
-            slot, self._spare = self._spare, None
-            if slot.healthy:
-                return slot
-        return await self._open()
-
     async def close(self) -> None:
         """See `Sandbox.close`."""
         for slot in list(self._slots):
@@ -179,7 +131,7 @@ class NamespaceSandbox:
         return self._manager
 
     async def _open(self) -> RunnerSlot:
-        number, self._next = self._next, self._next + 1
+        number = self._number()
         name = f"ns{number}"
         manager = await asyncio.to_thread(self._groups)
         try:
