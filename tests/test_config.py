@@ -8,7 +8,7 @@ import textwrap
 
 import pytest
 
-from verifier.config import Settings, is_loopback, load_settings
+from verifier.config import Settings, is_loopback, load_settings, read_testlib
 from verifier.errors import ConfigError
 from verifier.limits import DEFAULT_LIMITS, MAX_LIMITS
 
@@ -138,6 +138,16 @@ def test_mistakes_in_flags():
         load_settings(None, {"max_que": 1}, env={})
     with pytest.raises(ConfigError, match=r"slots: .*\(flag --slots\)"):
         load_settings(None, {"slots": -1}, env={})
+
+
+def test_testlib_is_a_file(tmp_path):
+    path = tmp_path / "testlib.h"
+    settings = load_settings(flags={"testlib": str(path)}, env={}).settings
+    with pytest.raises(ConfigError, match=r"testlib: cannot read .*testlib\.h"):
+        read_testlib(settings.testlib)
+    path.write_bytes(b"\xff")
+    assert read_testlib(settings.testlib) == b"\xff"
+    assert read_testlib(Settings().testlib) is None
 
 
 def test_what_kubernetes_and_the_tests_set_is_not_ours():

@@ -55,6 +55,7 @@ __all__ = [
     "Settings",
     "is_loopback",
     "load_settings",
+    "read_testlib",
     "split_address",
 ]
 
@@ -143,6 +144,10 @@ class Settings(BaseSettings):
     image: str | None = Field(
         None, description="Image of the docker backend; unset: the one that this version builds."
     )
+    testlib: Path | None = Field(
+        None,
+        description="A testlib.h for checkers and interactors in C++ that do not bring their own.",
+    )
     max_queue: int = Field(
         1024, ge=1, description="Requests that may wait or run at once; more are refused."
     )
@@ -193,6 +198,22 @@ class Settings(BaseSettings):
         if isinstance(value, str):
             return tuple(part.strip() for part in value.split(",") if part.strip())
         return value
+
+
+def read_testlib(path: str | os.PathLike[str] | None) -> bytes | None:
+    """The content of a testlib.h, or None where none is named.
+
+    Raises:
+        ConfigError: It cannot be read.
+    """
+    if path is None:
+        return None
+    try:
+        return Path(path).read_bytes()
+    except OSError as exc:
+        raise ConfigError(
+            f"testlib: cannot read {path}: {exc.strerror}; name the file testlib.h itself"
+        ) from exc
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@
     │   └── GuaranteeError    the host cannot give a guarantee that was not accepted by name
     └── InfraError            the machinery: never a score                 -> outcome INFRA_ERROR
         ├── SlotError         a slot died or answered nonsense; another may work
-        ├── HelperError       a checker or an interactor failed: its data is at fault, not the program
+        ├── HelperError       a checker or an interactor failed; it says nothing of the program
         ├── BackendError      the backend cannot give slots at all (no engine, no image)
         ├── OverloadedError   the queue is full; try again later           -> RESOURCE_EXHAUSTED
         ├── DeadlineError     the caller's deadline passed first           -> DEADLINE_EXCEEDED

@@ -197,16 +197,18 @@ class Checker:
     """A program that judges one output, where more than one is right.
 
     Styles, and how such a program is called:
-        function: Python source of `check(input, output, answer)`, three texts (an output that is not UTF-8
-            has U+FFFD where it is not). It returns a bool, or a number in [0, 1] as partial points, or a
-            pair of one of these and a message.
-        testlib: argv is input file, output file, answer file. Exit code 0: right; 1, 2, 4, 8: wrong; 7:
-            partial points, "points X" on standard error; all else is a fault of the checker.
-        script: open-r1's: argv is input file, answer file, output file. A number on standard output: 1 or
-            100 is right, 0 is wrong, between them partial points of 1 or of 100. As there, these files have
-            no carriage returns at their lines' ends (the output keeps its own) and no empty lines.
-        kattis: argv is input file, answer file, a folder for feedback; the output is on standard input. Exit
-            code 42: right, 43: wrong; all else is a fault of the checker.
+        function: Python source of `check(input, output, answer)`: three texts, with U+FFFD for what
+            is not UTF-8. It returns a bool, or a number in [0, 1] as partial points, or a pair of
+            one of these and a message.
+        testlib: argv is input file, output file, answer file. Exit code 0: right; 1, 2, 4, 8:
+            wrong; 7: partial points, "points X" on standard error; all else is a fault of the
+            checker.
+        script: open-r1's: argv is input file, answer file, output file. A number on standard
+            output: 1 or 100 is right, 0 is wrong, between them partial points of 1 or of 100. As
+            there, the input and the answer lose carriage returns at the ends of lines, the answer
+            and the output their empty lines.
+        kattis: argv is input file, answer file, a folder for feedback; the output is on standard
+            input. Exit code 42: right, 43: wrong; all else is a fault of the checker.
 
     A fault of the checker is never the program's verdict: there is no score then.
 
@@ -234,9 +236,10 @@ class Interactor:
     """A program that talks with the solution: each one's output is the other's input.
 
     Styles:
-        testlib: argv is input file, output file, answer file; exit codes as of a `Checker`. Where the suite
-            has a checker too, what the interactor wrote to its output file is what the checker gets.
-        kattis: argv is input file, answer file, a folder for feedback; exit codes as of a `Checker`.
+        testlib: argv is input file, output file, answer file; exit codes as of a `Checker`. Where
+            the suite has a checker too, it judges what the interactor wrote to that output file.
+        kattis: argv is input file, answer file, a folder for feedback; exit codes as of a
+            `Checker`.
 
     Attributes:
         source: Its source code.
@@ -307,8 +310,8 @@ class RunFacts:
         returned: What came over the value channel of a CALL or ASSERT run: JSON; None when nothing
             did.
         run_delay_s: At a wall-clock kill: how long the program was ready to run and had no core.
-        ended_ns: On this machine's monotonic clock, when all of the run was gone; taken before anybody who
-            talked with it could notice.
+        ended_ns: On this machine's monotonic clock, when all of the run was gone; taken before
+            anybody who talked with it could notice.
     """
 
     exit_code: int | None = None

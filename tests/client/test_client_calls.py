@@ -9,7 +9,15 @@ import pytest
 from verifier import errors
 from verifier.client import AsyncClient, RetryPolicy
 from verifier.client.retry import Backoff, call_with_retries
-from verifier.types import Comparator, LimitOverrides, Outcome, ScorePolicy, Status
+from verifier.types import (
+    Checker,
+    Comparator,
+    Interactor,
+    LimitOverrides,
+    Outcome,
+    ScorePolicy,
+    Status,
+)
 from verifier.v1 import verifier_pb2 as pb
 
 TRUTH = {"inputs": ["2 3\n"], "outputs": ["5\n"]}
@@ -32,6 +40,8 @@ async def test_every_argument_is_sent(server, client):
         fn_name="f",
         ground_truth_format="prime",
         comparator=Comparator("float", 0.1, 0.2),
+        checker=Checker("c", limits=LimitOverrides(wall_time_s=3.0), full_points=2.0),
+        interactor=Interactor(b"i", "c", "kattis", files=(("a", b"b"),), args=("x", "y")),
         policy=ScorePolicy("first_n", 3),
         extraction_policy="first",
         excerpt_bytes=0,
@@ -54,6 +64,21 @@ async def test_every_argument_is_sent(server, client):
         extraction_policy="first",
         limits=pb.Limits(cpu_time_s=2.0, processes=3),
         comparator=pb.Comparator(name="float", abs_tol=0.1, rel_tol=0.2),
+        checker=pb.Helper(
+            language="python",
+            source=b"c",
+            limits=pb.Limits(wall_time_s=3.0),
+            style="function",
+            full_points=2.0,
+        ),
+        interactor=pb.Helper(
+            language="c",
+            source=b"i",
+            style="kattis",
+            files={"a": b"b"},
+            args=["x", "y"],
+            full_points=1.0,
+        ),
         score_policy=pb.ScorePolicy(name="first_n", n=3),
         excerpt_bytes=0,
         extra_info=b"{}",

@@ -57,7 +57,7 @@ async def test_a_refused_request_is_an_answer_and_the_stream_goes_on(serve, requ
             Code.INVALID_ARGUMENT,
             "limits.cpu_time_s",
         ),
-        (request_of("check", checker={}), Code.UNIMPLEMENTED, "checker"),
+        (request_of("check", checker={}), Code.INVALID_ARGUMENT, "checker.source"),
         (request_of("digest", suite_digest="0" * 64), Code.FAILED_PRECONDITION, "PutSuite"),
         (request_of(""), Code.INVALID_ARGUMENT, "request_id"),
     ):

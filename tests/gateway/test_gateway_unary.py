@@ -13,8 +13,11 @@ from grpc_status import rpc_status
 from verifier import errors
 from verifier.types import (
     CaseResult,
+    Checker,
     CompileFacts,
+    Interactor,
     Killer,
+    LimitOverrides,
     Outcome,
     Result,
     RunFacts,
@@ -24,6 +27,7 @@ from verifier.types import (
     Trust,
 )
 from verifier.v1 import verifier_pb2 as pb
+from verifier.wire import convert as values
 
 Code = grpc.StatusCode
 
@@ -52,6 +56,25 @@ async def test_a_response_is_scored(serve, request_of):
     task = running.engine.tasks[0]
     assert (task.client_id, task.priority, task.language) == ("c", 3, "py")
     assert task.deadline_s is None
+
+
+async def test_a_checker_and_an_interactor_reach_the_engine(serve, request_of):
+    running = await serve()
+    tasks = running.engine.tasks
+    given = Checker(b"x", "cpp", "testlib", (("a.h", b"1"),), ("y",), LimitOverrides(1.0), 5.0)
+    await running.stub.Score(request_of(checker=values.helper_to_pb(given)))
+    assert (tasks[-1].checker, tasks[-1].interactor) == (given, None)
+    given = Interactor(b"x", "python", "kattis", args=("y",))
+    await running.stub.Score(request_of(interactor=values.helper_to_pb(given)))
+    assert (tasks[-1].checker, tasks[-1].interactor) == (None, given)
+    # What is not said is what a data set would mean.
+    for message, expected in (
+        ({"source": b"x"}, Checker(b"x")),
+        ({"source": b"x", "language": "c++"}, Checker(b"x", "c++", "testlib")),
+        ({"source": b"x", "style": "script"}, Checker(b"x", "python", "script")),
+    ):
+        await running.stub.Score(request_of(checker=message, interactor={"source": b"y"}))
+        assert (tasks[-1].checker, tasks[-1].interactor) == (expected, Interactor(b"y"))
 
 
 async def test_everything_in_a_result_crosses_the_wire(serve, request_of):
@@ -110,6 +133,10 @@ async def test_the_deadline_of_the_rpc_goes_to_the_engine(serve, request_of):
         ({"comparator": {"name": "vibes"}}, "comparator.name"),
         ({"comparator": {"name": "lines", "abs_tol": math.nan}}, "comparator.abs_tol"),
         ({"comparator": {"name": "lines", "rel_tol": -1.0}}, "comparator.rel_tol"),
+        ({"checker": {"language": "python"}}, "checker.source"),
+        ({"checker": {"source": b"x", "style": "best"}}, "checker.style"),
+        ({"checker": {"source": b"x", "limits": {"cpu_time_s": 1e9}}}, "checker.limits.cpu_time_s"),
+        ({"interactor": {"source": b"x", "language": "klingon"}}, "interactor.language"),
         ({"score_policy": {"name": "best_of"}}, "score_policy.name"),
         ({"excerpt_bytes": 2**31}, "excerpt_bytes"),
         ({"deadline_s": 0.0}, "deadline_s"),
@@ -131,8 +158,6 @@ async def test_a_wrong_field_is_refused_by_name(serve, request_of, fields, field
 @pytest.mark.parametrize(
     "fields",
     [
-        {"checker": {"language": "python"}},
-        {"interactor": {"language": "python"}},
         {"score_policy": {"name": "pass_rate", "max_time_limit_hits": 2}},
         {"score_policy": {"name": "pass_rate", "total_cpu_time_s": 2}},
     ],

@@ -15,6 +15,7 @@ from verifier.errors import RequestError, UnimplementedError
 from verifier.judging import SCORE_POLICIES, aggregate, classify, judge, overall_status
 from verifier.types import (
     Case,
+    Checker,
     Comparator,
     Killer,
     Limits,
@@ -117,7 +118,7 @@ def test_comparator_of_the_task_beats_the_suite() -> None:
 
 
 def test_a_checker_is_not_ours_to_run() -> None:
-    suite = dataclasses.replace(STDIN, checker="x")
+    suite = dataclasses.replace(STDIN, checker=Checker("x"))
     assert judge(suite, 0, RunFacts(exit_code=1), LIMITS).status is S.RUNTIME_ERROR
     with pytest.raises(UnimplementedError):
         judge(suite, 0, RunFacts(exit_code=0), LIMITS)

@@ -9,11 +9,11 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from paths import Verdicts, offline  # noqa: E402
-from reports import example_rows, report_rows, skip_or_fail, written  # noqa: E402
+from paths import Verdicts, offline
+from reports import example_rows, report_rows, skip_or_fail, written
 
-from verifier.cli.doctor import Findings, examine  # noqa: E402
-from verifier.scoring import close_local_engines  # noqa: E402
+from verifier.cli.doctor import Findings, examine
+from verifier.scoring import close_local_engines
 
 IMAGE = os.environ.get("VERIFIER_TEST_IMAGE", "verifier-sandbox:latest")
 
@@ -58,9 +58,7 @@ class Backends:
             extra = example_rows() if backend == "namespaces" else []
             rows = written(self._folder / f"{backend}.rows.jsonl", report_rows() + extra)
             results = self._folder / f"{backend}.jsonl"
-            self._said[backend] = offline(
-                rows, results, backend, accept=found.missing, image=IMAGE
-            )
+            self._said[backend] = offline(rows, results, backend, accept=found.missing, image=IMAGE)
         return self._said[backend]
 
 

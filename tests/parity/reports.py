@@ -1,4 +1,4 @@
-"""Field reports (cases that other verifiers got wrong), and the rows that the paths are held against.
+"""Field reports (cases that other verifiers got wrong), and the rows to hold the paths against.
 
 The reports lie beside the repository, not in it. Where they are missing, what needs them is skipped
 with a reason; VERIFIER_REQUIRE_CASES=1 makes that a failure.

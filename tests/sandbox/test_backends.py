@@ -6,6 +6,7 @@ import contextlib
 import json
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import psutil
@@ -261,18 +262,19 @@ def _dead_cgroups() -> list[Path]:
 
 
 async def test_start_sweeps_what_a_dead_one_left(sandbox_of, backend):
-    """After the kill above, cgroups or folders may be there; a start removes those of the dead."""
-    boot = owner.new_run_id().split("-")[2]
-    dead = Path(tempfile.mkdtemp(prefix=f"verifier-{2**31 - 1}-1-{boot}-0-"))
-    mine = Path(tempfile.mkdtemp(prefix=f"verifier-{owner.new_run_id()}-"))
+    """After the kill above: cgroups that the kernel kept, or folders that no engine removes."""
+    left = _dead_cgroups()
+    if backend == "docker":
+        left = [Path(tempfile.mkdtemp(prefix=f"verifier-{2**31 - 1}-1-boot-0-"))]
+    alive = Path(tempfile.mkdtemp(prefix=f"verifier-{owner.new_run_id()}-"))
     sandbox = sandbox_of()
     try:
-        left = [*_dead_cgroups(), dead] if backend == "namespaces" else [dead]
         await sandbox.start()
         assert [p for p in left if p.exists()] == []
-        assert mine.is_dir()
+        assert alive.is_dir()
     finally:
         await sandbox.close()
+        alive.rmdir()
 
 
 @pytest.mark.parametrize(

@@ -147,8 +147,8 @@ def test_slot_of_version_1(host):
     ):
         for name in names:
             (folder / name).write_text("0")
-    for controller in own:
-        (own[controller] / "verifier-1-2-boot-0" / "ns0" / "cgroup.procs").write_text("")
+    for folder in own.values():
+        (folder / "verifier-1-2-boot-0" / "ns0" / "cgroup.procs").write_text("")
     config, _ = slot.runner_config()
     assert sorted(config["counters"]) == ["cpu", "memory_now", "memory_peak", "oom"]
     assert len(config["procs_fds"]) == 3

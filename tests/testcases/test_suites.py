@@ -12,7 +12,7 @@ import pytest
 
 from verifier.errors import RequestError
 from verifier.testcases import FORMATS, load_suite, suite_digest
-from verifier.types import Case, LimitOverrides, Suite, SuiteKind, Trust
+from verifier.types import Case, Checker, Interactor, LimitOverrides, Suite, SuiteKind, Trust
 
 TWO = {"inputs": ["2 3\n", "10 -4\n"], "outputs": ["5\n", "6\n"]}
 STDIN = (Case(b"2 3\n", b"5\n"), Case(b"10 -4\n", b"6\n"))
@@ -247,7 +247,7 @@ def test_weights_and_checker() -> None:
     assert [c.weight for c in suite.cases] == [1.0, 3.0]
     source = "def check(inp, out, ans):\n    return True"
     suite = load_suite({"inputs": ["1", "2"], "outputs": ["3", None], "checker": source})
-    assert suite.checker == source
+    assert suite.checker == Checker(source)
     assert suite.cases[1] == Case(b"2", b"")
 
 
@@ -260,7 +260,7 @@ def test_limits_of_the_data() -> None:
     }
     suite = load_suite(rows)
     assert suite.limits == LimitOverrides(cpu_time_s=2.5, memory_bytes=256 << 20)
-    assert suite.checker == "x = 1"
+    assert suite.checker == Checker("x = 1", style="script")
     groups = {"public_tests": {"input": ["1"], "output": ["2"]}}
     suite = load_suite(
         {
@@ -440,7 +440,15 @@ OTHERS = [
     Suite(SuiteKind.STDIN, (Case(b"a", b"b", test=""), Case(b"c", b"d"))),
     Suite(SuiteKind.STDIN, BASE.cases, fn_name="f"),
     Suite(SuiteKind.STDIN, BASE.cases, fn_name=""),
-    Suite(SuiteKind.STDIN, BASE.cases, checker="f"),
+    Suite(SuiteKind.STDIN, BASE.cases, checker=Checker("f")),
+    Suite(SuiteKind.STDIN, BASE.cases, checker=Checker("g")),
+    Suite(SuiteKind.STDIN, BASE.cases, checker=Checker("f", style="script")),
+    Suite(SuiteKind.STDIN, BASE.cases, checker=Checker("f", "cpp")),
+    Suite(SuiteKind.STDIN, BASE.cases, checker=Checker("f", files=(("a", b"b"),))),
+    Suite(SuiteKind.STDIN, BASE.cases, checker=Checker("f", args=("a",))),
+    Suite(SuiteKind.STDIN, BASE.cases, checker=Checker("f", full_points=2.0)),
+    Suite(SuiteKind.STDIN, BASE.cases, checker=Checker("f", limits=LimitOverrides(1.0))),
+    Suite(SuiteKind.STDIN, BASE.cases, interactor=Interactor("f")),
     Suite(SuiteKind.STDIN, BASE.cases, limits=LimitOverrides(cpu_time_s=1.0)),
     Suite(SuiteKind.STDIN, BASE.cases, limits=LimitOverrides(wall_time_s=1.0)),
     Suite(SuiteKind.STDIN, BASE.cases, trust=Trust.IN_PROCESS),

@@ -24,6 +24,7 @@ class Row:
         timeout_s: For verl's side, where the row is about time or memory; None: verl's own.
         both_modes: Also with the other value of `continuous`.
         scorers: Which of verl's scorers are asked.
+        profiles: Our profiles are held against them too.
         needs: The toolchain without which the row cannot be run here.
     """
 
@@ -35,6 +36,7 @@ class Row:
     timeout_s: int | None = None
     both_modes: bool = False
     scorers: tuple[str, ...] = ("prime", "sf")
+    profiles: bool = True
     needs: str = "python"
 
 
@@ -60,17 +62,13 @@ def call(name: str, code: str, *cases: tuple[list[Any], Any], fn: str = "f", **m
 
 def prints(name: str, output: str, expected: str, **more: Any) -> Row:
     """A row whose program writes `output`, to be compared with `expected`."""
-    return stdin(
-        name, fenced(f"import sys\nsys.stdout.write({output!r})"), ("", expected), **more
-    )
+    return stdin(name, fenced(f"import sys\nsys.stdout.write({output!r})"), ("", expected), **more)
 
 
 ADD = "a, b = map(int, input().split())\nprint(a + b)"
 SUB = "a, b = map(int, input().split())\nprint(a - b)"
 SUMS = (("2 3\n", "5\n"), ("10 -4\n", "6\n"))
-CPP = (
-    "#include <iostream>\nint main() { long long a, b; std::cin >> a >> b; std::cout << a + b; }"
-)
+CPP = "#include <iostream>\nint main() { long long a, b; std::cin >> a >> b; std::cout << a + b; }"
 
 EXTRACTION = [
     stdin("one-block", fenced(ADD), *SUMS, both_modes=True),
@@ -108,7 +106,12 @@ EXTRACTION = [
     stdin("reasoning-then-block", f"<think>a + b</think>\n{fenced(ADD)}", *SUMS),
     stdin("cpp", fenced(CPP, "cpp"), *SUMS, needs="cpp"),
     stdin("cpp-after-sketch", fenced(SUB) + fenced(CPP, "cpp"), *SUMS, needs="cpp", language="cpp"),
-    call("then-demo-block", "def f(x):\n    return x + 1\n```\nTry:\n```python\nprint(f(1))", ([1], 2)),
+    stdin("half-a-character", fenced(f"# \ud83d\n{ADD}"), *SUMS),
+    call(
+        "then-demo-block",
+        "def f(x):\n    return x + 1\n```\nTry:\n```python\nprint(f(1))",
+        ([1], 2),
+    ),
 ]
 
 COMPARISON = [
@@ -157,6 +160,7 @@ COMPARISON = [
     prints("integer-beside-float", "1000000007\n0.5\n", "1000000008\n0.5\n"),
     prints("form-feed", "1\x0c2\n", "1\n2\n"),
     prints("next-line-character", "1\x852\n", "1\n2\n"),
+    prints("long-and-wrong", "x" * 3000 + "y" * 3000, "x"),
     prints("word-for-number", "five\n", "5\n"),
 ]
 
@@ -228,13 +232,37 @@ RUNNING = [
         *SUMS,
     ),
     stdin("read-all", fenced("import sys\nprint(sum(map(int, sys.stdin.read().split())))"), *SUMS),
-    stdin("iterate-lines", fenced("import sys\nfor x in sys.stdin:\n    print(x.strip())"), ("1\n2\n", "1\n2\n")),
-    stdin("readline", fenced("import sys\nprint(int(sys.stdin.readline()) + int(sys.stdin.readline()))"), ("1\n2\n", "3")),
-    stdin("readline-at-end", fenced("import sys\nn = 0\nwhile sys.stdin.readline():\n    n += 1\nprint(n)"), ("1\n2\n", "2")),
-    stdin("input-then-readline", fenced("import sys\na = input()\nprint(a, sys.stdin.readline().strip())"), ("1\n2\n", "1 2")),
-    stdin("stdin-bytes", fenced("import sys\nprint(sum(map(int, sys.stdin.buffer.read().split())))"), *SUMS),
+    stdin(
+        "iterate-lines",
+        fenced("import sys\nfor x in sys.stdin:\n    print(x.strip())"),
+        ("1\n2\n", "1\n2\n"),
+    ),
+    stdin(
+        "readline",
+        fenced("import sys\nprint(int(sys.stdin.readline()) + int(sys.stdin.readline()))"),
+        ("1\n2\n", "3"),
+    ),
+    stdin(
+        "readline-at-end",
+        fenced("import sys\nn = 0\nwhile sys.stdin.readline():\n    n += 1\nprint(n)"),
+        ("1\n2\n", "2"),
+    ),
+    stdin(
+        "input-then-readline",
+        fenced("import sys\na = input()\nprint(a, sys.stdin.readline().strip())"),
+        ("1\n2\n", "1 2"),
+    ),
+    stdin(
+        "stdin-bytes",
+        fenced("import sys\nprint(sum(map(int, sys.stdin.buffer.read().split())))"),
+        *SUMS,
+    ),
     stdin("open-zero", fenced("print(sum(map(int, open(0).read().split())))"), *SUMS),
-    stdin("stdout-bytes", fenced("import sys\nsys.stdout.buffer.write(input().encode())"), ("7\n", "7\n")),
+    stdin(
+        "stdout-bytes",
+        fenced("import sys\nsys.stdout.buffer.write(input().encode())"),
+        ("7\n", "7\n"),
+    ),
     stdin("write-descriptor", fenced("import os\nos.write(1, input().encode())"), ("7\n", "7\n")),
     stdin("not-utf8", fenced("import sys\nsys.stdout.buffer.write(b'\\xff')"), ("", "7\n")),
     stdin("past-the-end", fenced("print(input() + input())"), ("1\n", "1")),
@@ -247,44 +275,210 @@ RUNNING = [
     stdin("exit-builtin", fenced(ADD + "\nexit()"), *SUMS),
     stdin("exit-at-once", fenced("import os\nprint(input())\nos._exit(0)"), ("7", "7")),
     stdin("several-lines-in-a-string", fenced('print(len("""a\nb"""))'), ("", "3")),
-    stdin("global-statement", fenced("n = 1\ndef up():\n    global n\n    n += 1\nup()\nprint(n)"), ("", "2")),
+    stdin(
+        "global-statement",
+        fenced("n = 1\ndef up():\n    global n\n    n += 1\nup()\nprint(n)"),
+        ("", "2"),
+    ),
     stdin("globals-dict", fenced("n = 4\nprint(globals()['n'])"), ("", "4")),
     stdin("late-star-import", fenced("x = 4\nfrom math import *\nprint(isqrt(x))"), ("", "2")),
     stdin("return-outside-function", fenced("print(4)\nreturn"), ("", "4")),
-    stdin("class-and-recursion", fenced("class T:\n    def go(self, n):\n        return n and n + self.go(n - 1)\nprint(T().go(int(input())))"), ("4", "10")),
-    stdin("deep-recursion", fenced("def go(n):\n    return n and 1 + go(n - 1)\nprint(go(int(input())))"), ("5000", "5000")),
-    stdin("deep-recursion-with-a-limit", fenced("import sys\nsys.setrecursionlimit(10000)\ndef go(n):\n    return n and 1 + go(n - 1)\nprint(go(int(input())))"), ("5000", "5000")),
-    stdin("names-without-import", fenced("print(isqrt(int(input())), Counter('aa')['a'])"), ("9", "3 2")),
-    stdin("star-import-changes-a-name", fenced("e = [e for e in input()]\nprint(len(e))"), ("abc", "3")),
-    stdin("runs-a-child", fenced("import subprocess, sys\nout = subprocess.run([sys.executable, '-c', 'print(6)'], capture_output=True)\nprint(out.stdout.decode())"), ("", "6")),
-    stdin("removes-a-file", fenced("import os\nwith open('x', 'w') as f:\n    f.write('1')\nos.remove('x')\nprint(2)"), ("", "2")),
-    stdin("many-digits", fenced("print(len(str(10 ** 5000)))\nprint(10 ** 5000)"), ("", "5001\n1" + "0" * 5000)),
-    stdin("noise-on-stderr", fenced("import sys\nprint('x' * 100000, file=sys.stderr)\n" + ADD), *SUMS),
-    stdin("state-in-a-module", fenced("import math\nmath.n = getattr(math, 'n', 0) + 1\nprint(math.n)"), ("", "1"), ("", "1")),
-    stdin("half", fenced("a, b = map(int, input().split())\nprint(abs(a) + abs(b))"), *SUMS, both_modes=True),
-    stdin("twelve-last-wrong", fenced("x = int(input())\nprint(x if x < 11 else 0)"), *((str(i), str(i)) for i in range(12)), both_modes=True),
-    stdin("twelve-first-wrong", fenced("x = int(input())\nprint(x or 7)"), *((str(i), str(i)) for i in range(12)), both_modes=True),
-    stdin("some-crash", fenced("print(6 // int(input()))"), ("1", "6"), ("0", "0"), ("2", "4"), ("3", "2")),
+    stdin(
+        "class-and-recursion",
+        fenced(
+            "class T:\n    def go(self, n):\n        return n and n + self.go(n - 1)\n"
+            "print(T().go(int(input())))"
+        ),
+        ("4", "10"),
+    ),
+    stdin(
+        "deep-recursion",
+        fenced("def go(n):\n    return n and 1 + go(n - 1)\nprint(go(int(input())))"),
+        ("5000", "5000"),
+    ),
+    stdin(
+        "deep-recursion-with-a-limit",
+        fenced(
+            "import sys\nsys.setrecursionlimit(10000)\n"
+            "def go(n):\n    return n and 1 + go(n - 1)\nprint(go(int(input())))"
+        ),
+        ("5000", "5000"),
+    ),
+    stdin(
+        "names-without-import",
+        fenced("print(isqrt(int(input())), Counter('aa')['a'])"),
+        ("9", "3 2"),
+    ),
+    stdin(
+        "star-import-changes-a-name",
+        fenced("e = [e for e in input()]\nprint(len(e))"),
+        ("abc", "3"),
+    ),
+    stdin(
+        "runs-a-child",
+        fenced(
+            "import subprocess, sys\n"
+            "out = subprocess.run([sys.executable, '-c', 'print(6)'], capture_output=True)\n"
+            "print(out.stdout.decode())"
+        ),
+        ("", "6"),
+    ),
+    stdin(
+        "removes-a-file",
+        fenced("import os\nwith open('x', 'w') as f:\n    f.write('1')\nos.remove('x')\nprint(2)"),
+        ("", "2"),
+    ),
+    stdin(
+        "many-digits",
+        fenced("print(len(str(10 ** 5000)))\nprint(10 ** 5000)"),
+        ("", "5001\n1" + "0" * 5000),
+    ),
+    stdin(
+        "noise-on-stderr", fenced("import sys\nprint('x' * 100000, file=sys.stderr)\n" + ADD), *SUMS
+    ),
+    stdin(
+        "state-in-a-module",
+        fenced("import math\nmath.n = getattr(math, 'n', 0) + 1\nprint(math.n)"),
+        ("", "1"),
+        ("", "1"),
+    ),
+    stdin(
+        "half",
+        fenced("a, b = map(int, input().split())\nprint(abs(a) + abs(b))"),
+        *SUMS,
+        both_modes=True,
+    ),
+    stdin(
+        "twelve-last-wrong",
+        fenced("x = int(input())\nprint(x if x < 11 else 0)"),
+        *((str(i), str(i)) for i in range(12)),
+        both_modes=True,
+    ),
+    stdin(
+        "twelve-first-wrong",
+        fenced("x = int(input())\nprint(x or 7)"),
+        *((str(i), str(i)) for i in range(12)),
+        both_modes=True,
+    ),
+    stdin(
+        "some-crash",
+        fenced("print(6 // int(input()))"),
+        ("1", "6"),
+        ("0", "0"),
+        ("2", "4"),
+        ("3", "2"),
+    ),
     stdin("long-texts", fenced("print('x' * 900)"), ("y" * 700, "z" * 800)),
     stdin("long-lines", fenced("print('x\\n' * 90)"), ("y\n" * 301, "z\n" * 155)),
     call("long-call", "def f(a, b, c):\n    return a * 2", (["x" * 151, "y" * 333, 1], "x" * 303)),
-    stdin("thread", fenced("import threading\nt = threading.Thread(target=print, args=(4,))\nt.start()\nt.join()"), ("", "4")),
+    stdin(
+        "thread",
+        fenced(
+            "import threading\nt = threading.Thread(target=print, args=(4,))\nt.start()\nt.join()"
+        ),
+        ("", "4"),
+    ),
     stdin("assertion", fenced("assert input() == 'x'"), *SUMS),
-    stdin("swallows-exit", fenced("try:\n    raise SystemExit(1)\nexcept BaseException:\n    print(7)"), ("", "7")),
-    stdin("at-exit", fenced("import atexit\natexit.register(print, 'late')\nprint(1)"), ("", "1\nlate")),
+    stdin(
+        "swallows-exit",
+        fenced("try:\n    raise SystemExit(1)\nexcept BaseException:\n    print(7)"),
+        ("", "7"),
+    ),
+    stdin(
+        "at-exit",
+        fenced("import atexit\natexit.register(print, 'late')\nprint(1)"),
+        ("", "1\nlate"),
+    ),
 ]
 
-SECOND = LimitOverrides(cpu_time_s=1.0)
+SHORT = LimitOverrides(cpu_time_s=0.5, wall_time_s=2.5)
 LIMITS = [
-    stdin("never-ends", fenced("while True:\n    pass"), ("", "1"), limits=SECOND, timeout_s=1),
-    stdin("one-never-ends", fenced("x = int(input())\nwhile x == 0:\n    pass\nprint(x)"), ("1", "1"), ("0", "0"), limits=SECOND, timeout_s=1),
-    call("call-never-ends", "def f(x):\n    while True:\n        pass", ([1], 1), limits=SECOND, timeout_s=1),
-    stdin("sleeps-for-ever", fenced("import time\ntime.sleep(99)"), ("", "1"), limits=SECOND, timeout_s=1),
-    stdin("sleeps-a-little", fenced("import time\ntime.sleep(1.5)\nprint(1)"), ("", "1"), limits=SECOND, timeout_s=1),
-    stdin("slow-in-sum", fenced("import time\nt = time.process_time()\nwhile time.process_time() < t + 0.5:\n    pass\nprint(1)"), *[("", "1")] * 5, limits=LimitOverrides(cpu_time_s=2.0), timeout_s=1, scorers=("prime",)),
-    stdin("catches-everything", fenced("while True:\n    try:\n        while True:\n            pass\n    except BaseException:\n        pass"), ("", "1"), limits=SECOND, timeout_s=1),
-    stdin("much-memory", fenced("x = bytearray(b'x') * 300000000\nprint(1)"), ("", "1"), limits=LimitOverrides(memory_bytes=128 * MIB), scorers=("prime",)),
-    stdin("much-output", fenced("print('x' * 3000000)"), ("", "x" * 3000000), limits=LimitOverrides(output_bytes=MIB), scorers=("prime",)),
+    stdin("never-ends", fenced("while True:\n    pass"), ("", "1"), limits=SHORT, timeout_s=1),
+    stdin(
+        "one-never-ends",
+        fenced("x = int(input())\nwhile x == 0:\n    pass\nprint(x)"),
+        ("1", "1"),
+        ("0", "0"),
+        limits=SHORT,
+        timeout_s=1,
+    ),
+    call(
+        "call-never-ends",
+        "def f(x):\n    while True:\n        pass",
+        ([1], 1),
+        limits=SHORT,
+        timeout_s=1,
+    ),
+    stdin(
+        "sleeps-for-ever",
+        fenced("import time\ntime.sleep(99)"),
+        ("", "1"),
+        limits=SHORT,
+        timeout_s=1,
+    ),
+    stdin(
+        "sleeps-a-little",
+        fenced("import time\ntime.sleep(1.5)\nprint(1)"),
+        ("", "1"),
+        limits=SHORT,
+        timeout_s=1,
+    ),
+    stdin(
+        "slow-in-sum",
+        fenced("import time\ntime.sleep(0.5)\nprint(1)"),
+        *[("", "1")] * 7,
+        limits=LimitOverrides(cpu_time_s=2.0),
+        timeout_s=2,
+        scorers=("prime",),
+    ),
+    stdin(
+        "catches-everything",
+        fenced(
+            "while True:\n    try:\n        while True:\n            pass\n"
+            "    except BaseException:\n        pass"
+        ),
+        ("", "1"),
+        limits=SHORT,
+        timeout_s=1,
+    ),
+    stdin(
+        "thread-never-ends",
+        fenced(
+            "import threading, time\nprint(1)\n"
+            "threading.Thread(target=time.sleep, args=(99,)).start()"
+        ),
+        ("", "1"),
+        limits=LimitOverrides(cpu_time_s=1.0, wall_time_s=1.0),
+        timeout_s=1,
+    ),
+    stdin(
+        "memory-without-end",
+        fenced("x = []\nwhile True:\n    x.append(bytearray(b'x') * 1000000)"),
+        ("", "1"),
+        limits=LimitOverrides(memory_bytes=64 * MIB),
+        timeout_s=1,
+    ),
+    stdin(
+        "output-without-end",
+        fenced("while True:\n    print('x' * 1000)"),
+        ("", "1"),
+        limits=LimitOverrides(output_bytes=MIB),
+        timeout_s=1,
+    ),
+    stdin(
+        "much-memory",
+        fenced("x = bytearray(b'x') * 300000000\nprint(1)"),
+        ("", "1"),
+        limits=LimitOverrides(memory_bytes=128 * MIB),
+        scorers=("prime",),
+    ),
+    stdin(
+        "much-output",
+        fenced("print('x' * 3000000)"),
+        ("", "x" * 3000000),
+        limits=LimitOverrides(output_bytes=MIB),
+        scorers=("prime",),
+    ),
 ]
 
 
@@ -304,19 +498,73 @@ DATA = [
     truth("truth-too-few-outputs", fenced(ADD), json.dumps({**_SUMS, "outputs": ["5\n"]})),
     truth("truth-too-many-outputs", fenced(ADD), json.dumps({**_SUMS, "outputs": ["5", "6", "7"]})),
     truth("truth-null-output", fenced(ADD), json.dumps({**_SUMS, "outputs": ["5", None]})),
-    truth("truth-lists-of-lines", fenced("print(input())\nprint(input())"), json.dumps({"inputs": [["1", "2"]], "outputs": [["1", "2"]]})),
+    truth(
+        "truth-lists-of-lines",
+        fenced("print(input())\nprint(input())"),
+        json.dumps({"inputs": [["1", "2"]], "outputs": [["1", "2"]]}),
+    ),
     truth("truth-numbers", fenced("print(input())"), json.dumps({"inputs": [5], "outputs": [5]})),
-    truth("truth-arguments-as-list", fenced(_F), json.dumps({"fn_name": "f", "inputs": [[1]], "outputs": [2]})),
-    truth("truth-values-wrapped", fenced(_F), json.dumps({"fn_name": "f", "inputs": [[1], [2]], "outputs": [[2], [3]]})),
-    truth("truth-cases-as-objects", fenced(ADD), json.dumps({"test_cases": [{"type": "stdin_stdout", "input": "2 3", "output": "5"}]})),
+    truth(
+        "truth-arguments-as-list",
+        fenced(_F),
+        json.dumps({"fn_name": "f", "inputs": [[1]], "outputs": [2]}),
+    ),
+    truth(
+        "truth-values-wrapped",
+        fenced(_F),
+        json.dumps({"fn_name": "f", "inputs": [[1], [2]], "outputs": [[2], [3]]}),
+    ),
+    truth(
+        "truth-cases-as-objects",
+        fenced(ADD),
+        json.dumps({"test_cases": [{"type": "stdin_stdout", "input": "2 3", "output": "5"}]}),
+    ),
+    truth(
+        "truth-with-checker",
+        fenced("print(7)"),
+        json.dumps(
+            {
+                **_SUMS,
+                "checker": "def check(input, output, answer):\n    return output.strip() == '7'",
+            }
+        ),
+    ),
     truth("truth-null-name", fenced(ADD), json.dumps({**_SUMS, "fn_name": None})),
-    truth("asserts-right", fenced(_F), json.dumps({"assert_case": ["assert f(1) == 2", "assert f(2) == 3"]})),
-    truth("asserts-wrong", fenced(_F), json.dumps({"assert_case": ["assert f(1) == 2", "assert f(2) == 4"]})),
-    truth("asserts-raise", fenced("def f(x):\n    return x.y"), json.dumps({"assert_case": ["assert f(1) == 2"]})),
-    truth("asserts-after-exit", fenced(_F + "\nraise SystemExit(0)"), json.dumps({"assert_case": ["assert f(1) == 9"]})),
-    truth("asserts-always-equal", fenced("class N(int):\n    __eq__ = lambda s, o: True\ndef f(x):\n    return N(0)"), json.dumps({"assert_case": ["assert f(1) == 2"]})),
-    truth("asserts-and-outputs", fenced(_F), json.dumps({"assert_case": ["assert f(1) == 2"], "inputs": [""], "outputs": ["7"]})),
-    truth("asserts-too-few", fenced(_F), json.dumps({"assert_case": ["assert f(1) == 2"], "inputs": ["", ""], "outputs": ["", ""]})),
+    truth(
+        "asserts-right",
+        fenced(_F),
+        json.dumps({"assert_case": ["assert f(1) == 2", "assert f(2) == 3"]}),
+    ),
+    truth(
+        "asserts-wrong",
+        fenced(_F),
+        json.dumps({"assert_case": ["assert f(1) == 2", "assert f(2) == 4"]}),
+    ),
+    truth(
+        "asserts-raise",
+        fenced("def f(x):\n    return x.y"),
+        json.dumps({"assert_case": ["assert f(1) == 2"]}),
+    ),
+    truth(
+        "asserts-after-exit",
+        fenced(_F + "\nraise SystemExit(0)"),
+        json.dumps({"assert_case": ["assert f(1) == 9"]}),
+    ),
+    truth(
+        "asserts-always-equal",
+        fenced("class N(int):\n    __eq__ = lambda s, o: True\ndef f(x):\n    return N(0)"),
+        json.dumps({"assert_case": ["assert f(1) == 2"]}),
+    ),
+    truth(
+        "asserts-and-outputs",
+        fenced(_F),
+        json.dumps({"assert_case": ["assert f(1) == 2"], "inputs": [""], "outputs": ["7"]}),
+    ),
+    truth(
+        "asserts-too-few",
+        fenced(_F),
+        json.dumps({"assert_case": ["assert f(1) == 2"], "inputs": ["", ""], "outputs": ["", ""]}),
+    ),
 ]
 
 CORPUS = [*EXTRACTION, *COMPARISON, *CALLS, *RUNNING, *LIMITS, *DATA]

@@ -11,12 +11,14 @@ import dataclasses
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from corpus import Row
 
+from verifier._text import to_text
 from verifier.errors import SuiteError
 from verifier.extraction import compat, extract
+from verifier.judging import aggregate
 from verifier.scoring import LocalEngine, prime_code
 from verifier.testcases import load_suite
 from verifier.types import (
@@ -77,10 +79,11 @@ class Gap:
         scorer: by this scorer ("prime" or "sf"),
         profile: held against our profile of it,
         index: at this case; None: of the whole row, or
-        key: of the case's metadata.
+        key: of the case's metadata; or of the row: "score" (which is not what its cases make), and
+            "plain" or "ten": the score with the other value of `continuous`.
         verl: What verl has.
         ours: What we have.
-        case: Its input and expected output; None where we could read none.
+        suite: What we read from the ground truth; None: it is unusable.
         result: Our result of the case.
         extraction: How we found the program.
         their_source: The program that verl takes; None: none.
@@ -94,11 +97,28 @@ class Gap:
     key: str
     verl: Any
     ours: Any
-    case: Case | None
+    suite: Suite | None
     result: CaseResult | None
     extraction: Extraction | None
     their_source: str | None
     source: str | None
+
+    @property
+    def case(self) -> Case | None:
+        """Its input and expected output."""
+        return None if self.suite is None or self.index is None else self.suite.cases[self.index]
+
+    @property
+    def same_program(self) -> bool:
+        """Both ran the same program: under a profile always, else where the choice is the same."""
+        if self.profile or self.their_source is None or self.source is None:
+            return self.profile
+        return plain_text(self.their_source) == plain_text(self.source)
+
+    @property
+    def program(self) -> str:
+        """What both ran."""
+        return self.their_source or ""
 
     def __str__(self) -> str:
         where = f"{self.row.id} [{self.scorer}{', profile' if self.profile else ''}]"
@@ -106,11 +126,17 @@ class Gap:
         return f"{where}{place}: verl {self.verl!r}, ours {self.ours!r}"
 
 
+def plain_text(source: str) -> str:
+    """Without what both ways of cutting a block do differently and no program notices."""
+    return to_text(source).replace("\r\n", "\n").strip("\n ")
+
+
 # ---------------------------------------------------------------- verl's side
 
 
-def verl_answer(said: dict[str, Any], row: Row, name: str) -> Answer:
+def verl_answer(answers: dict[str, Any], row: Row, name: str) -> Answer:
     """Read what `verl_scores.py` wrote."""
+    said = answers[name]
     if name.startswith("sf"):
         if said["errors"]:
             no_code = "missing code block" in said["errors"][0]
@@ -124,9 +150,16 @@ def verl_answer(said: dict[str, Any], row: Row, name: str) -> Answer:
     score = said["score"]
     if said["type"] == "bool" and score:
         assert said["metadata"] == {}
-        return Answer(True, ("ok",) * cases_in(row))
-    kinds = tuple(_PRIME_KINDS[entry["test_case"]["res"]] for entry in said["metadata"])
-    return Answer(score, kinds, metadata=tuple(said["metadata"]))
+        return Answer(score=True, kinds=("ok",) * cases_in(row))
+    metadata = said["metadata"]
+    if answers["prime_calls"] is not None:
+        # What its check says of each call, in the place of what `compute_score` made of it.
+        metadata = [
+            {**call["metadata"], "test_case": {**entry["test_case"], "res": call["res"]}}
+            for entry, call in zip(metadata, answers["prime_calls"], strict=True)
+        ]
+    kinds = tuple(_PRIME_KINDS[entry["test_case"]["res"]] for entry in metadata)
+    return Answer(score, kinds, metadata=tuple(metadata))
 
 
 def cases_in(row: Row) -> int:
@@ -140,7 +173,7 @@ def cases_in(row: Row) -> int:
 
 @dataclass(frozen=True)
 class Ours:
-    """Our results of one row: by default and by the two profiles; the suite, or why there is none."""
+    """The suite of a row (None: it is unusable), and our results by default and by profile."""
 
     suite: Suite | None
     default: Result | None = None
@@ -167,7 +200,7 @@ class Ours:
         )
         if isinstance(metadata, dict):
             assert (score, metadata) == (True, {})
-            return Answer(True, ("ok",) * len(self.suite.cases))
+            return Answer(score=True, kinds=("ok",) * len(self.suite.cases))
         kinds = tuple(_PRIME_KINDS[entry["test_case"]["res"]] for entry in metadata)
         return Answer(score, kinds, metadata=tuple(metadata))
 
@@ -185,7 +218,7 @@ def score_here(rows: Sequence[Row], engine: LocalEngine) -> dict[str, Ours]:
         ours[row.id] = Ours(suite)
         task = ScoreTask(row.response, suite, language=row.language, limits=row.limits)
         tasks.append((row.id, "default", task))
-        for scorer in row.scorers:
+        for scorer in row.scorers if row.profiles else ():
             profile = dataclasses.replace(
                 task,
                 extraction_policy=PROFILES[scorer],
@@ -204,62 +237,82 @@ def score_here(rows: Sequence[Row], engine: LocalEngine) -> dict[str, Ours]:
 
 def gaps_of(row: Row, said: dict[str, Any], ours: Ours) -> Iterator[Gap]:
     """Everything that is not the same."""
-    for scorer in row.scorers:
-        verl = verl_answer(said[scorer], row, scorer)
-        for profile in (False, True):
-            yield from _compared(row, scorer, ours, verl, profile=profile)
-
-
-def _compared(row: Row, scorer: str, ours: Ours, verl: Answer, *, profile: bool) -> Iterator[Gap]:
-    answer = ours.answer(row, scorer, profile=profile)
-    result = ours.result(scorer, profile=profile)
     found = extract(
         row.response, language=row.language, entry_point=ours.suite and ours.suite.fn_name
     )
-    choose = compat.prime_code if scorer == "prime" else compat.sandbox_fusion
+    for scorer in row.scorers:
+        verl = verl_answer(said, row, scorer)
+        choose = compat.prime_code if scorer == "prime" else compat.sandbox_fusion
+        for profile in (False, True) if row.profiles else (False,):
+            answer = ours.answer(row, scorer, profile=profile)
+            result = ours.result(scorer, profile=profile)
+            pairs = [*_unequal(verl, answer, scorer)]
+            if row.both_modes and ours.suite is not None and result is not None:
+                other = _other_mode(ours.suite, result, said, scorer)
+                pairs += [other] if other.verl != other.ours else []
+            cases = result.cases if result is not None else ()
+            for pair in pairs:
+                index = pair.index
+                yield Gap(
+                    row=row,
+                    scorer=scorer,
+                    profile=profile,
+                    index=index,
+                    key=pair.key,
+                    verl=pair.verl,
+                    ours=pair.ours,
+                    suite=ours.suite,
+                    result=cases[index] if index is not None and index < len(cases) else None,
+                    extraction=found.extraction,
+                    their_source=choose(row.response),
+                    source=None if found.program is None else found.program.source.decode(),
+                )
 
-    def gap(verl: Any, ours_: Any, index: int | None = None, key: str = "") -> Gap:
-        cases = result.cases if result is not None else ()
-        return Gap(
-            row=row,
-            scorer=scorer,
-            profile=profile,
-            index=index,
-            key=key,
-            verl=verl,
-            ours=ours_,
-            case=ours.suite.cases[index] if ours.suite and index is not None else None,
-            result=cases[index] if index is not None and index < len(cases) else None,
-            extraction=found.extraction,
-            their_source=choose(row.response),
-            source=None if found.program is None else found.program.source.decode(),
-        )
 
+class _Pair(NamedTuple):
+    """What both have in one place."""
+
+    verl: Any
+    ours: Any
+    index: int | None = None
+    key: str = ""
+
+
+def _unequal(verl: Answer, answer: Answer, scorer: str) -> Iterator[_Pair]:
     if verl.problem or answer.problem:
         if (verl.problem, verl.score) != (answer.problem, answer.score):
-            yield gap(_told(verl), _told(answer))
+            yield _Pair(verl.problem or verl.kinds, answer.problem or answer.kinds)
         return
-    # Where all cases pass, prime_code tells of all of them, else of the first ten.
     theirs, mine = verl.kinds, answer.kinds
     if scorer == "prime" and len(theirs) != len(mine):
+        # Where all cases pass, prime_code tells of all of them, else of the first ten.
         count = prime_code.CONTINUOUS_CASES
         theirs, mine = theirs[:count], mine[:count]
     if len(theirs) != len(mine):
-        yield gap(theirs, mine)
+        yield _Pair(theirs, mine)
         return
-    same = True
-    for index, (a, b) in enumerate(zip(theirs, mine, strict=True)):
-        if a != b:
-            same = False
-            yield gap(a, b, index)
-    if same and (verl.score, type(verl.score)) != (answer.score, type(answer.score)):
-        yield gap(verl.score, answer.score)
+    yield from (_Pair(a, b, i) for i, (a, b) in enumerate(zip(theirs, mine, strict=True)) if a != b)
+    # Where cases differ, so do scores: then verl's has to be what its own cases make.
+    due = share(theirs) if theirs != mine else answer.score
+    if verl.score != due or (theirs == mine and type(verl.score) is not type(due)):
+        yield _Pair(verl.score, due, key="score")
     for index, (a, b) in enumerate(zip(verl.metadata, answer.metadata, strict=False)):
         if theirs[index] == mine[index]:
-            for key in sorted(a.keys() | b.keys()):
-                if a.get(key) != b.get(key):
-                    yield gap(a.get(key), b.get(key), index, key)
+            keys = sorted(key for key in a.keys() | b.keys() if a.get(key) != b.get(key))
+            yield from (_Pair(a.get(key), b.get(key), index, key) for key in keys)
 
 
-def _told(answer: Answer) -> object:
-    return answer.problem or answer.kinds
+def _other_mode(suite: Suite, result: Result, said: dict[str, Any], scorer: str) -> _Pair:
+    """Scores with the value of `continuous` that is not prime_code's usual, or not sf's."""
+    if scorer == "prime":
+        plain = said["prime_plain"]
+        theirs = f"raised {plain['raised']}" if "raised" in plain else plain["score"]
+        return _Pair(theirs, prime_code.shape(result, suite, continuous=False)[0], key="plain")
+    statuses = [case.status for case in result.cases]
+    mine = aggregate(statuses, [1.0] * len(statuses), TEN)
+    return _Pair(said["sf_ten"]["score"], mine, key="ten")
+
+
+def share(kinds: Sequence[str]) -> float:
+    """The score of these cases."""
+    return kinds.count("ok") / len(kinds)

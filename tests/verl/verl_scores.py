@@ -74,6 +74,27 @@ def prime(row, *, continuous):
     return {"score": score, "type": type(score).__name__, "metadata": metadata}
 
 
+def prime_calls(row):
+    """`prime_code`'s check of each case of a suite that calls a function; None for other suites.
+
+    `compute_score` itself forgets the function's name when it goes from case to case.
+    """
+    try:
+        truth = json.loads(row["truth"]) if isinstance(row["truth"], str) else row["truth"]
+        name, pairs = truth["fn_name"], list(zip(truth["inputs"], truth["outputs"], strict=False))
+    except (KeyError, TypeError, ValueError):
+        return None
+    if name is None:
+        return None
+    code = row["response"].rpartition("```python")[2].partition("```")[0]
+    said = []
+    for given, wanted in pairs[:10]:
+        one = {"fn_name": name, "inputs": [given], "outputs": [wanted]}
+        result, metadata = check_as_shipped(one, code, row["timeout_s"] or TIMEOUT_S, debug=False)
+        said.append({"res": str(result), "metadata": metadata[0] if len(metadata) else {}})
+    return said
+
+
 def fusion(row, *, continuous):
     """`sandbox_fusion.compute_score`, as data."""
     score, metadata = sandbox_fusion.compute_score(
@@ -102,7 +123,7 @@ def run_program(
 ):
     """In the place of `call_sandbox_api`."""
     assert language == "python"
-    with tempfile.TemporaryDirectory() as folder, open(Path(folder, "out"), "w+b") as out:
+    with tempfile.TemporaryDirectory() as folder, Path(folder, "out").open("w+b") as out:
         main = Path(folder, "main.py")
         main.write_bytes(code.encode("utf-8", "replace"))
         process = subprocess.Popen(
@@ -139,6 +160,7 @@ def scores(row):
     said = {"id": row["id"]}
     if "prime" in row["scorers"]:
         said["prime"] = prime(row, continuous=True)
+        said["prime_calls"] = prime_calls(row)
         if row["both_modes"]:
             said["prime_plain"] = prime(row, continuous=False)
     if "sf" in row["scorers"]:
@@ -166,7 +188,7 @@ def work(rows, path):
     quiet = os.open(os.devnull, os.O_WRONLY)
     os.dup2(quiet, 1)
     os.dup2(quiet, 2)
-    with open(path, "w", encoding="ascii") as file:
+    with Path(path).open("w", encoding="ascii") as file:
         for row in rows:
             file.write(json.dumps(scores(row), default=str) + "\n")
             file.flush()

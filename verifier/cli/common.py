@@ -11,6 +11,7 @@ import signal
 import sys
 from collections.abc import Callable, Coroutine
 from enum import Enum, IntEnum
+from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
 import typer
@@ -87,6 +88,16 @@ ImageOption = Annotated[
         "--image",
         metavar="TAG",
         help="The docker backend's image. Default: verifier-sandbox:latest.",
+        show_default=False,
+    ),
+]
+TestlibOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--testlib",
+        metavar="FILE",
+        dir_okay=False,
+        help="Your testlib.h, for checkers and interactors in C++ that do not bring their own.",
         show_default=False,
     ),
 ]

@@ -19,6 +19,7 @@ from verifier.cli.common import (
     ImageOption,
     ServerOption,
     SlotsOption,
+    TestlibOption,
     UnsafeOption,
     accepted,
     console,
@@ -64,6 +65,7 @@ def score(
     accept: AcceptOption = None,
     allow_unsafe: UnsafeOption = False,
     image: ImageOption = None,
+    testlib: TestlibOption = None,
 ) -> None:
     """Score a file of responses against their ground truths.
 
@@ -71,11 +73,13 @@ def score(
     rows. A row that cannot be read or scored gets a result with the reason, and does not stop the
     rest; then the exit code is 1.
     """
-    if server is not None and (backend, slots, accept, image) != (None, None, None, None):
+    if server is not None and any(
+        option is not None for option in (backend, slots, accept, image, testlib)
+    ):
         fail(
             ExitCode.USAGE,
-            "--server brings its own sandbox: --backend, --slots, --accept and --image are for "
-            "one of ours",
+            "--server brings its own sandbox: --backend, --slots, --accept, --image and --testlib "
+            "are for one of ours",
             f"verifier score {rows} -o {output} --server {server}",
         )
 
@@ -88,6 +92,7 @@ def score(
             accept=accepted(accept),
             allow_unsafe=allow_unsafe,
             image=image,
+            testlib=testlib,
         )
         return EngineScorer(engine)
 

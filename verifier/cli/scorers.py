@@ -7,6 +7,7 @@ language nobody knows) is INVALID_SUITE, everything else is INFRA_ERROR. Neither
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from verifier.data import Row
@@ -149,6 +150,7 @@ async def open_engine(
     accept: frozenset[str] = frozenset(),
     allow_unsafe: bool = False,
     image: str | None = None,
+    testlib: Path | None = None,
 ) -> Engine:
     """A started engine with a sandbox of its own.
 
@@ -159,7 +161,7 @@ async def open_engine(
         GuaranteeError: The host lacks a guarantee that was not accepted by name.
         BackendError: The backend cannot serve.
     """
-    from verifier.config import load_settings
+    from verifier.config import load_settings, read_testlib
     from verifier.engine import Engine, make_sandbox
 
     flags = {
@@ -168,6 +170,7 @@ async def open_engine(
         "accept": ",".join(sorted(accept)) or None,
         "allow_unsafe": allow_unsafe or None,
         "image": image,
+        "testlib": None if testlib is None else str(testlib),
     }
     settings = load_settings(flags=flags).settings
     sandbox = make_sandbox(
@@ -183,6 +186,7 @@ async def open_engine(
         max_limits=settings.max_limits.to_limits(),
         max_queue=settings.max_queue,
         accept=frozenset(settings.accept),
+        testlib=read_testlib(settings.testlib),
     )
     try:
         await engine.start()

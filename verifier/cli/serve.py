@@ -13,6 +13,7 @@ from verifier.cli.common import (
     ExitCode,
     ImageOption,
     SlotsOption,
+    TestlibOption,
     UnsafeOption,
     accepted,
     execute,
@@ -45,6 +46,7 @@ def serve(
     accept: AcceptOption = None,
     allow_unsafe: UnsafeOption = False,
     image: ImageOption = None,
+    testlib: TestlibOption = None,
     config: Annotated[
         Path | None,
         typer.Option(
@@ -75,6 +77,7 @@ def serve(
         "accept": ",".join(sorted(accepted(accept))) or None,
         "allow_unsafe": allow_unsafe or None,
         "image": image,
+        "testlib": None if testlib is None else str(testlib),
         "insecure_bind": insecure_bind or None,
     }
 

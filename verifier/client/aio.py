@@ -15,7 +15,15 @@ from verifier.client.many import ManyCalls
 from verifier.client.retry import RetryPolicy, call_with_retries
 from verifier.client.types import RunCall, ScoreCall, ServerInfo
 from verifier.errors import VerifierError
-from verifier.types import Comparator, LimitOverrides, Result, RunOutcome, ScorePolicy
+from verifier.types import (
+    Checker,
+    Comparator,
+    Interactor,
+    LimitOverrides,
+    Result,
+    RunOutcome,
+    ScorePolicy,
+)
 from verifier.v1 import verifier_pb2 as pb
 from verifier.wire import convert as values
 from verifier.wire.forked import forked_after_use
@@ -100,6 +108,8 @@ class AsyncClient:
         ground_truth_format: str = "",
         deadline_s: float | None = None,
         comparator: Comparator | None = None,
+        checker: Checker | None = None,
+        interactor: Interactor | None = None,
         policy: ScorePolicy | None = None,
         extraction_policy: str = "",
         excerpt_bytes: int | None = None,
@@ -132,6 +142,8 @@ class AsyncClient:
             ground_truth_format=ground_truth_format,
             deadline_s=deadline_s,
             comparator=comparator,
+            checker=checker,
+            interactor=interactor,
             policy=policy,
             extraction_policy=extraction_policy,
             excerpt_bytes=excerpt_bytes,

@@ -10,7 +10,7 @@ from google.protobuf.message import Message
 from verifier.client.types import LanguageInfo, RunCall, ScoreCall, ServerInfo
 from verifier.errors import RequestError
 from verifier.sandbox.base import Guarantee, GuaranteeName
-from verifier.types import LimitOverrides
+from verifier.types import Checker, Interactor, LimitOverrides
 from verifier.v1 import verifier_pb2 as pb
 from verifier.wire import convert as values
 
@@ -51,6 +51,8 @@ def score_request(
         comparator=values.comparator_to_pb(call.comparator)
         if call.comparator is not None
         else None,
+        checker=_helper(call.checker, "checker"),
+        interactor=_helper(call.interactor, "interactor"),
         score_policy=values.policy_to_pb(call.policy) if call.policy is not None else None,
         excerpt_bytes=call.excerpt_bytes,
         extra_info=call.extra_info,
@@ -148,6 +150,15 @@ def _limits(limits: LimitOverrides) -> pb.Limits | None:
                 f"limits.{name}", f"must be positive and whole, got {value!r}"
             ) from exc
     return values.overrides_to_pb(limits)
+
+
+def _helper(helper: Checker | Interactor | None, field: str) -> pb.Helper | None:
+    if helper is None:
+        return None
+    try:
+        return values.helper_to_pb(helper)
+    except (ValueError, TypeError) as exc:
+        raise RequestError(field, f"a value does not fit the wire: {exc}") from exc
 
 
 def _plain(value: object) -> object:

@@ -12,7 +12,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from verifier.client.aio import AsyncClient
 from verifier.client.retry import RetryPolicy
 from verifier.client.types import ScoreCall, ServerInfo
-from verifier.types import Comparator, LimitOverrides, Result, RunOutcome, ScorePolicy
+from verifier.types import (
+    Checker,
+    Comparator,
+    Interactor,
+    LimitOverrides,
+    Result,
+    RunOutcome,
+    ScorePolicy,
+)
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -121,6 +129,8 @@ class Client:
         ground_truth_format: str = "",
         deadline_s: float | None = None,
         comparator: Comparator | None = None,
+        checker: Checker | None = None,
+        interactor: Interactor | None = None,
         policy: ScorePolicy | None = None,
         extraction_policy: str = "",
         excerpt_bytes: int | None = None,
@@ -142,6 +152,8 @@ class Client:
                 ground_truth_format=ground_truth_format,
                 deadline_s=deadline_s,
                 comparator=comparator,
+                checker=checker,
+                interactor=interactor,
                 policy=policy,
                 extraction_policy=extraction_policy,
                 excerpt_bytes=excerpt_bytes,

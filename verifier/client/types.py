@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from verifier.sandbox.base import Guarantee
-from verifier.types import Comparator, LimitOverrides, Limits, ScorePolicy
+from verifier.types import Checker, Comparator, Interactor, LimitOverrides, Limits, ScorePolicy
 
 __all__ = ["LanguageInfo", "RunCall", "ScoreCall", "ServerInfo"]
 
@@ -26,7 +26,9 @@ class ScoreCall:
         fn_name: Entry point, where the data names it elsewhere than in the ground truth.
         ground_truth_format: Empty: detected.
         deadline_s: Seconds from the moment this is sent, retries included; None takes the client's.
-        comparator: Replaces the suite's.
+        comparator: Replaces the suite's; so do the next two.
+        checker: Judges the outputs.
+        interactor: Talks with the program.
         policy: See `ScorePolicy`; None takes the gateway's default.
         extraction_policy: Which block is the program; empty: the gateway's default.
         excerpt_bytes: stdout and stderr returned per case; None takes the gateway's default.
@@ -46,6 +48,8 @@ class ScoreCall:
     ground_truth_format: str = ""
     deadline_s: float | None = None
     comparator: Comparator | None = None
+    checker: Checker | None = None
+    interactor: Interactor | None = None
     policy: ScorePolicy | None = None
     extraction_policy: str = ""
     excerpt_bytes: int | None = None

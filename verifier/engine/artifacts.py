@@ -35,7 +35,8 @@ def artifact_key(
         data = part.encode("utf-8", "surrogateescape")
         digest.update(len(data).to_bytes(8, "big") + data)
     for name, content in (files or {}).items():
-        digest.update(b"%d:%b %d:" % (len(name.encode()), name.encode(), len(content)) + content)
+        for data in (name.encode("utf-8", "surrogateescape"), content):
+            digest.update(len(data).to_bytes(8, "big") + data)
     digest.update(program.source)
     return digest.hexdigest()
 

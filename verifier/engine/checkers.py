@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from verifier import languages
 from verifier.engine.pool import SlotPool
 from verifier.engine.shop import ATTEMPTS, Shop
-from verifier.errors import BackendError, HelperError, LimitError, RequestError, SlotError
+from verifier.errors import BackendError, HelperError, RequestError, SlotError
 from verifier.judging import CHECKER_STYLES, INTERACTOR_STYLES, Answer, Broken, Verdict, answer_of
 from verifier.languages import Recipe
 from verifier.limits import resolve
@@ -45,6 +45,26 @@ INLINE_BYTES = 1024 * 1024
 FIRST, SECOND, THIRD = "/proc/self/fd/0", "/proc/self/fd/4", "/proc/self/fd/5"
 FEEDBACK = "/tmp/"  # noqa: S108 - the jail's own, empty and gone after the run
 PYTHON_STYLES = ("function", "script")
+# Python programs leave with 1 when they crash, which is testlib's word for a wrong answer. And like
+# the next one: an interactor whose last words the program does not wait for is no failure.
+LAUNCHER = """
+import io, runpy, sys, traceback
+class Pipe(io.FileIO):
+    def write(self, data):
+        try:
+            return super().write(data)
+        except BrokenPipeError:
+            return len(data)
+sys.stdout = io.TextIOWrapper(io.BufferedWriter(Pipe(1, "wb", closefd=False)), "utf-8")
+sys.argv[:1] = []
+sys.path[0] = sys.argv[0].rpartition("/")[0]
+try:
+    runpy.run_path(sys.argv[0], run_name="__main__")
+except Exception:
+    traceback.print_exc()
+    sys.exit(3)
+"""
+WITHOUT_SIGPIPE = 'trap "" PIPE; exec "$0" "$@"'
 TESTLIB = "testlib.h"
 
 
@@ -93,7 +113,7 @@ class Helper:
             SlotError: The slot failed.
             HelperError: It does not compile.
         """
-        source = _source(self.program)
+        source = source_of(self.program)
         files = dict(self.program.files)
         recipe = self.recipe
         if recipe.name in ("c", "cpp") and self._shop.testlib is not None:
@@ -120,7 +140,12 @@ class Helper:
         limits = dataclasses.replace(
             limits, processes=limits.processes + self.recipe.extra_processes
         )
-        argv = (*self.recipe.run_argv, *argv, *self.program.args)
+        command = self.recipe.run_argv
+        if self.recipe.run_harness is Harness.PYTHON:
+            command = (*command[:-1], "-c", LAUNCHER, command[-1])
+        elif isinstance(self.program, Interactor):
+            command = ("sh", "-c", WITHOUT_SIGPIPE, *command)
+        argv = (*command, *argv, *self.program.args)
         return RunJob(Harness.EXEC, self.artifact, argv, inputs, limits, env=self.recipe.env)
 
 
@@ -170,19 +195,21 @@ def check_task(task: ScoreTask, ceilings: Limits) -> None:
         if not helper.source:
             raise RequestError(f"{name}.source", "empty")
         for position, (file, _) in enumerate(helper.files):
-            if not file or "/" in file or "\0" in file or file.startswith("."):
-                raise RequestError(f"{name}.files[{position}]", f"{file!r} is no plain file name")
+            taken = file == recipe.file_name(source_of(helper))
+            if not file or "/" in file or "\0" in file or file.startswith(".") or taken:
+                raise RequestError(
+                    f"{name}.files[{position}]", f"{file!r} cannot be the name of a file beside it"
+                )
         if any("\0" in arg for arg in helper.args):
             raise RequestError(f"{name}.args", "has a NUL byte")
         if not 0 < helper.full_points < float("inf"):
             raise RequestError(f"{name}.full_points", f"must be positive, not {helper.full_points}")
-        try:
-            limits_of(name, helper, ceilings)
-        except LimitError:
-            raise
+        limits_of(name, helper, ceilings)
 
 
-async def check(pool: SlotPool, slot: Slot, helper: Helper, given: Sequence[Given]) -> list[Verdict]:
+async def check(
+    pool: SlotPool, slot: Slot, helper: Helper, given: Sequence[Given]
+) -> list[Verdict]:
     """The verdicts of a checker on outputs, in their order.
 
     Args:
@@ -244,7 +271,8 @@ async def _job(helper: Helper, given: Sequence[Given]) -> RunJob:
     return dataclasses.replace(job, extra=extra)
 
 
-def _source(program: Checker | Interactor) -> bytes:
+def source_of(program: Checker | Interactor) -> bytes:
+    """Its source as a file."""
     source = program.source
     return source.encode("utf-8", "replace") if isinstance(source, str) else source
 

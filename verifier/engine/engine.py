@@ -16,12 +16,14 @@ from typing import Any, TypeVar
 
 from verifier import extraction, judging, languages
 from verifier._version import __version__
+from verifier.engine.checkers import check_task
 from verifier.engine.pool import SlotPool
 from verifier.engine.score_run import ScoreRun, run_job
 from verifier.engine.shop import ATTEMPTS, Shop
 from verifier.errors import (
     BackendError,
     DeadlineError,
+    HelperError,
     OverloadedError,
     RequestError,
     SlotError,
@@ -88,10 +90,11 @@ class Engine:
         max_limits: Limits = MAX_LIMITS,
         max_queue: int = 1024,
         accept: frozenset[str] = frozenset(),
+        testlib: bytes | None = None,
     ) -> None:
         """Slots default to the cores this process may use.
 
-        `max_queue` bounds tasks taken but not finished.
+        `max_queue` bounds tasks taken but not finished. `testlib` is the content of a testlib.h.
         """
         self.sandbox = sandbox
         self.default_limits = default_limits
@@ -99,7 +102,7 @@ class Engine:
         self._max_queue = max_queue
         self._accept = frozenset(accept) | frozenset(getattr(sandbox, "accepted", ()))
         pool = SlotPool(sandbox, slots or len(os.sched_getaffinity(0)))
-        self._shop = Shop(pool, sandbox.name)
+        self._shop = Shop(pool, sandbox.name, testlib=testlib)
         self._guarantees: tuple[Guarantee, ...] = ()
         self._taken = 0
         self._started = False
@@ -191,6 +194,7 @@ class Engine:
             raise RequestError("comparator.name", _unknown(comparator.name, judging.COMPARATORS))
         if task.language:
             languages.get(task.language)
+        check_task(task, self.max_limits)
 
     async def _score(self, task: ScoreTask, limits: Limits) -> Result:
         started = time.monotonic()
@@ -204,22 +208,16 @@ class Engine:
             trust=suite.trust,
             request_id=task.request_id,
         )
-        if suite.checker is not None:
-            # A suite with a checker cannot be judged by comparison: without it there is no verdict.
-            return base.replace(
-                outcome=Outcome.INFRA_ERROR,
-                error="checker: programs that judge are not implemented yet",
-            )
         if found.program is None:
             none = [CaseResult(i, Status.NO_CODE) for i in range(len(suite.cases))]
             return _scored(base, task, none, Timing(total_s=time.monotonic() - started))
         try:
-            run = ScoreRun(self._shop, task, limits, found.program)
-        except BackendError as e:
+            run = ScoreRun(self._shop, task, limits, found.program, self.max_limits)
+        except (BackendError, HelperError) as e:
             return base.replace(outcome=Outcome.INFRA_ERROR, error=str(e))
         try:
             cases = await run.all_cases()
-        except (SlotError, BackendError) as e:
+        except (SlotError, BackendError, HelperError) as e:
             return base.replace(outcome=Outcome.INFRA_ERROR, error=str(e), compile=run.compiled)
         timing = Timing(
             cpu_time_s=sum(c.cpu_time_s for c in cases),

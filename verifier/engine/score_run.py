@@ -19,9 +19,12 @@ from collections import deque
 from collections.abc import AsyncGenerator
 
 from verifier import judging, languages
+from verifier.engine.checkers import Given, Helper, check
+from verifier.engine.interactive import converse
 from verifier.engine.shop import ATTEMPTS, Shop
 from verifier.engine.tests import run_tests
 from verifier.errors import BackendError, SlotError
+from verifier.limits import MAX_LIMITS
 from verifier.sandbox.base import RunJob, Slot
 from verifier.types import (
     CaseResult,
@@ -54,15 +57,29 @@ HARNESSES = {
 class ScoreRun:
     """The cases of one task on their way through the slots."""
 
-    def __init__(self, shop: Shop, task: ScoreTask, limits: Limits, program: Program) -> None:
-        """Nothing runs before `all_cases`.
+    def __init__(
+        self,
+        shop: Shop,
+        task: ScoreTask,
+        limits: Limits,
+        program: Program,
+        ceilings: Limits = MAX_LIMITS,
+    ) -> None:
+        """Nothing runs before `all_cases`. The ceilings are for a checker or an interactor.
 
         Raises:
             BackendError: The sandbox has no toolchain for the program's language.
+            HelperError: It has none for the checker's or the interactor's.
         """
         self.shop, self.task, self.limits, self.program = shop, task, limits, program
         self.pool = shop.pool
         self.recipe = shop.recipe(program.language)
+        self.checker: Helper | None = None
+        self.interactor: Helper | None = None
+        if checker := task.checker or task.suite.checker:
+            self.checker = Helper(shop, "checker", checker, ceilings)
+        if interactor := task.interactor or task.suite.interactor:
+            self.interactor = Helper(shop, "interactor", interactor, ceilings)
         self.compiled: CompileFacts | None = None
         self.compile_s = 0.0
         self.queue_s = 0.0
@@ -86,6 +103,7 @@ class ScoreRun:
         Raises:
             SlotError: Twice in a row for the same work.
             BackendError: There are no slots, or no toolchain.
+            HelperError: The checker or the interactor failed, twice.
         """
         kind = self.task.suite.kind
         if kind is not SuiteKind.STDIN and self.recipe.run_harness is Harness.EXEC:
@@ -94,6 +112,9 @@ class ScoreRun:
         try:
             if not await self._compile(holder):
                 return [c for c in self.cases if c is not None]
+            for judge in (self.checker, self.interactor):
+                if judge is not None:
+                    await self._compile_beside(judge, holder)
             self.batches.extend((0, b) for b in self._split())
             if not holder:
                 await self._take(holder)
@@ -150,6 +171,13 @@ class ScoreRun:
         ]
         return False
 
+    async def _compile_beside(self, helper: Helper, holder: list[Slot]) -> None:
+        try:
+            await helper.compile(holder, self.task.priority)
+        except SlotError:
+            self.shop.faults += 1
+            await helper.compile(holder, self.task.priority)  # its slot is opened anew
+
     def _split(self) -> list[range]:
         """The cases in batches.
 
@@ -202,17 +230,59 @@ class ScoreRun:
     async def _run_batch(self, slot: Slot, batch: range) -> None:
         if not batch:
             return
+        if self.interactor is not None:
+            await self._talk_batch(slot, self.interactor, batch)
+            return
         self.shop.running += 1
         at = iter(batch)
+        unchecked = _Unchecked()
         try:
             async with contextlib.aclosing(self._facts(slot, batch)) as answers:
                 async for facts in answers:
                     index = next(at)
-                    self.cases[index] = await self._judge(index, facts)
                     if _contended(facts, self.limits):
                         self.suspects.append(index)
+                    if self.checker is None or judging.classify(facts, self.limits) is not None:
+                        self._keep(index, facts, await self._judge(index, facts))
+                    elif unchecked.add(index, facts) > MAX_BATCH_BYTES:
+                        await self._check(slot, self.checker, unchecked)
+            if self.checker is not None:
+                await self._check(slot, self.checker, unchecked)
         finally:
             self.shop.running -= 1
+
+    async def _talk_batch(self, slot: Slot, helper: Helper, batch: range) -> None:
+        """An interactive batch: one conversation after the other."""
+        assert self.compiled is not None  # noqa: S101 - for the type checker
+        job = run_job(self.recipe, self.recipe.run_harness, self.compiled.artifact, [], self.limits)
+        self.shop.running += 1
+        try:
+            for index in batch:
+                case = self.task.suite.cases[index]
+                talk = await converse(self.pool, slot, helper, job, index, case)
+                verdict = talk.verdict
+                if self.checker is not None and verdict.status is Status.ACCEPTED:
+                    given = Given(index, case.stdin, talk.output, case.expected or b"")
+                    (verdict,) = await check(self.pool, slot, self.checker, [given])
+                self._keep(index, talk.facts, verdict)
+                if _contended(talk.facts, self.limits):
+                    self.suspects.append(index)
+        finally:
+            self.shop.running -= 1
+
+    async def _check(self, slot: Slot, helper: Helper, unchecked: _Unchecked) -> None:
+        """The verdicts of the checker on what ended by itself."""
+        found = unchecked.take()
+        if not found:
+            return
+        cases = self.task.suite.cases
+        given = [
+            Given(index, cases[index].stdin, facts.stdout, cases[index].expected or b"")
+            for index, facts in found
+        ]
+        verdicts = await check(self.pool, slot, helper, given)
+        for (index, facts), verdict in zip(found, verdicts, strict=True):
+            self._keep(index, facts, verdict)
 
     def _facts(self, slot: Slot, batch: range) -> AsyncGenerator[RunFacts, None]:
         """The facts of a batch's runs, in order."""
@@ -230,16 +300,17 @@ class ScoreRun:
         job = run_job(self.recipe, harness, artifact, inputs, self.limits, suite.fn_name or "")
         return slot.run(job)  # type: ignore[return-value]  # an async generator in every backend
 
-    async def _judge(self, index: int, facts: RunFacts) -> CaseResult:
+    async def _judge(self, index: int, facts: RunFacts) -> judging.Verdict:
         task = self.task
         if len(facts.stdout) > JUDGE_INLINE_BYTES:
-            verdict = await asyncio.to_thread(
+            return await asyncio.to_thread(
                 judging.judge, task.suite, index, facts, self.limits, task.comparator
             )
-        else:
-            verdict = judging.judge(task.suite, index, facts, self.limits, task.comparator)
-        keep = task.excerpt_bytes
-        return CaseResult(
+        return judging.judge(task.suite, index, facts, self.limits, task.comparator)
+
+    def _keep(self, index: int, facts: RunFacts, verdict: judging.Verdict) -> None:
+        keep = self.task.excerpt_bytes
+        self.cases[index] = CaseResult(
             index=index,
             status=verdict.status,
             cpu_time_s=facts.cpu_time_s,
@@ -268,6 +339,25 @@ class ScoreRun:
                 again = self.cases[index]
                 assert again is not None  # noqa: S101 - it has just been written
                 self.cases[index] = dataclasses.replace(again, rerun=True)
+
+
+class _Unchecked:
+    """Runs of a batch that wait for the checker, and the bytes of their outputs."""
+
+    def __init__(self) -> None:
+        self._found: list[tuple[int, RunFacts]] = []
+        self._size = 0
+
+    def add(self, index: int, facts: RunFacts) -> int:
+        """One more; how many bytes there are now."""
+        self._found.append((index, facts))
+        self._size += len(facts.stdout)
+        return self._size
+
+    def take(self) -> list[tuple[int, RunFacts]]:
+        """All of them; none is left."""
+        found, self._found, self._size = self._found, [], 0
+        return found
 
 
 def _contended(facts: RunFacts, limits: Limits) -> bool:

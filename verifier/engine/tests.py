@@ -57,7 +57,7 @@ async def run_tests(
             contextlib.aclosing(partner.run(tests)) as answers,  # type: ignore[type-var]
         ):
             for _ in batch:
-                yield merge(*await _both(anext(programs), anext(answers)))
+                yield merge(*await both(anext(programs), anext(answers)))
             for rest in (programs, answers):
                 async for _ in rest:
                     raise SlotError("more answers than runs")
@@ -67,7 +67,7 @@ async def run_tests(
                 end.close()
 
 
-async def _both(one: Awaitable[RunFacts], other: Awaitable[RunFacts]) -> tuple[RunFacts, RunFacts]:
+async def both(one: Awaitable[RunFacts], other: Awaitable[RunFacts]) -> tuple[RunFacts, RunFacts]:
     """Wait for both at once; when one fails, the other is stopped before the failure goes on."""
     tasks = [asyncio.ensure_future(one), asyncio.ensure_future(other)]
     try:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from verifier import languages
 from verifier._version import __version__
 from verifier.config import Settings
+from verifier.engine.checkers import check_task
 from verifier.errors import RequestError, UnimplementedError
 from verifier.extraction import POLICIES
 from verifier.judging import COMPARATORS, SCORE_POLICIES
@@ -57,10 +58,6 @@ def score_task(request: pb.ScoreRequest, *, defaults: Limits, ceilings: Limits) 
     _check_ids(request.request_id, request.client_id)
     if request.WhichOneof("suite") is None:
         raise RequestError("ground_truth", "missing: set ground_truth or suite_digest")
-    if request.HasField("checker"):
-        raise UnimplementedError("checker: not implemented yet")
-    if request.HasField("interactor"):
-        raise UnimplementedError("interactor: not implemented yet")
     if request.language:
         languages.get(request.language)
     _one_of("extraction_policy", request.extraction_policy, POLICIES)
@@ -73,7 +70,7 @@ def score_task(request: pb.ScoreRequest, *, defaults: Limits, ceilings: Limits) 
         )
     if request.HasField("deadline_s"):
         _positive("deadline_s", request.deadline_s)
-    return ScoreTask(
+    task = ScoreTask(
         response=request.response,
         suite=_NO_SUITE,
         language=request.language or None,
@@ -87,7 +84,14 @@ def score_task(request: pb.ScoreRequest, *, defaults: Limits, ceilings: Limits) 
         client_id=request.client_id,
         priority=request.priority,
         excerpt_bytes=excerpt_bytes,
+        checker=values.checker_from_pb(request.checker) if request.HasField("checker") else None,
+        interactor=values.interactor_from_pb(request.interactor)
+        if request.HasField("interactor")
+        else None,
     )
+    # The engine looks again, with the suite at hand; here a wrong field is refused early.
+    check_task(task, ceilings)
+    return task
 
 
 def run_task(

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import grpc.aio
 
-from verifier.config import Settings, split_address
+from verifier.config import Settings, read_testlib, split_address
 from verifier.errors import ConfigError
 from verifier.gateway.admission import Admission
 from verifier.gateway.health import Health, add_reflection
@@ -224,6 +224,7 @@ def _make_engine(settings: Settings) -> Engine:
         max_limits=settings.max_limits.to_limits(),
         max_queue=settings.max_queue,
         accept=accept,
+        testlib=read_testlib(settings.testlib),
     )
 
 

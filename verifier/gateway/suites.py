@@ -208,6 +208,9 @@ def _with_cost(suite: Suite) -> tuple[Suite, int]:
 
 def _cost(suite: Suite) -> int:
     cost = 1000
+    for helper in (suite.checker, suite.interactor):
+        if helper is not None:
+            cost += 2 * len(helper.source) + sum(len(content) for _, content in helper.files)
     for case in suite.cases:
         cost += (
             _CASE_OVERHEAD + len(case.stdin) + len(case.expected or b"") + 2 * len(case.test or "")

@@ -9,17 +9,33 @@ from __future__ import annotations
 from verifier.judging.comparators import COMPARATORS, compare
 from verifier.judging.facts import classify
 from verifier.judging.match import Match
+from verifier.judging.programs import (
+    CHECKER_STYLES,
+    INTERACTOR_STYLES,
+    Answer,
+    Broken,
+    answer_of,
+    conversation,
+    is_final,
+)
 from verifier.judging.scores import SCORE_POLICIES, aggregate, overall_status
 from verifier.judging.verdict import Verdict, judge
 
 __all__ = [
+    "CHECKER_STYLES",
     "COMPARATORS",
+    "INTERACTOR_STYLES",
     "SCORE_POLICIES",
+    "Answer",
+    "Broken",
     "Match",
     "Verdict",
     "aggregate",
+    "answer_of",
     "classify",
     "compare",
+    "conversation",
+    "is_final",
     "judge",
     "overall_status",
 ]

@@ -7,6 +7,8 @@ from collections.abc import Callable
 
 from verifier.errors import RequestError
 from verifier.judging import compat
+from verifier.judging.blocks import first_difference
+from verifier.judging.kattis import KATTIS
 from verifier.judging.lines import case_insensitive, floats, lines, tokens, unordered_lines
 from verifier.judging.match import RIGHT, Match, wrong
 from verifier.judging.values import json_values
@@ -18,20 +20,8 @@ def _exact(output: bytes, expected: bytes, comparator: Comparator) -> Match:
     del comparator
     if output == expected:
         return RIGHT
-    at = _first_difference(output, expected)
+    at = first_difference(output, expected)
     return wrong(f"byte {at + 1}", expected[at : at + 400] or None, output[at : at + 400] or None)
-
-
-def _first_difference(a: bytes, b: bytes) -> int:
-    """Index of the first byte that differs, by halving: slices compare faster than steps."""
-    low, high = 0, min(len(a), len(b))
-    while low < high:
-        middle = (low + high + 1) // 2
-        if a[low:middle] == b[low:middle]:
-            low = middle
-        else:
-            high = middle - 1
-    return low
 
 
 _BY_NAME: dict[str, Callable[[bytes, bytes, Comparator], Match]] = {
@@ -44,6 +34,7 @@ _BY_NAME: dict[str, Callable[[bytes, bytes, Comparator], Match]] = {
     "case-insensitive": case_insensitive,
     "verl-sf": compat.verl_sf,
     "prime": compat.prime,
+    **KATTIS,
 }
 
 COMPARATORS: tuple[str, ...] = tuple(_BY_NAME)

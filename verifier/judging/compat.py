@@ -8,10 +8,16 @@ why.
 from __future__ import annotations
 
 import json
+import math
+from operator import and_
 
 from verifier import _json
 from verifier.judging.match import RIGHT, Match, wrong
+from verifier.judging.numbers import all_within
 from verifier.types import Comparator
+
+# Of numpy's `allclose`.
+_ABS_TOL, _REL_TOL = 1e-8, 1e-5
 
 
 def verl_sf(output: bytes, expected: bytes, comparator: Comparator) -> Match:
@@ -30,14 +36,14 @@ def prime(output: bytes, expected: bytes, comparator: Comparator) -> Match:
     got = got_text.splitlines()
     if "\n".join(got).strip() == wanted_text.strip():
         return RIGHT
-    if "\n".join(line.strip() for line in got).strip() == wanted_text.strip():
+    if "\n".join(map(str.strip, got)).strip() == wanted_text.strip():
         return RIGHT
     if got == [wanted_text]:
         return RIGHT
-    wanted = [line.strip() for line in wanted_text.split("\n") if line]
+    wanted = list(map(str.strip, filter(None, wanted_text.split("\n"))))
     if got == wanted:
         return RIGHT
-    got = [line for line in got if line]
+    got = list(filter(None, got))
     if got == wanted or _all_close(got, wanted):
         return RIGHT
     return wrong("text", expected, output)
@@ -45,14 +51,14 @@ def prime(output: bytes, expected: bytes, comparator: Comparator) -> Match:
 
 def _all_close(got: list[str], wanted: list[str]) -> bool:
     """Lines as floats, unless all of them are unsigned integers."""
-    if _all_digits(got, wanted):
+    if len(got) != len(wanted) or _all_digits(got, wanted):
         return False
     try:
-        a, b = [float(line) for line in got], [float(line) for line in wanted]
+        a, b = list(map(float, got)), list(map(float, wanted))
     except ValueError:
         return False
-    return len(a) == len(b) and all(
-        x == y or abs(x - y) <= 1e-8 + 1e-5 * abs(y) < float("inf")
+    return all_within(a, b, _ABS_TOL, _REL_TOL) or all(
+        x == y or abs(x - y) <= _ABS_TOL + _REL_TOL * abs(y) < math.inf
         for x, y in zip(a, b, strict=True)
     )
 
@@ -63,7 +69,7 @@ def _all_digits(got: list[str], wanted: list[str]) -> bool:
     verl walks the pairs too: one that is not ends the walk before the lengths matter. At the end of
     a walk a difference in length raises there, which is as much as True here: no floats.
     """
-    return all(x.isdigit() and y.isdigit() for x, y in zip(got, wanted, strict=False))
+    return all(map(and_, map(str.isdigit, got), map(str.isdigit, wanted)))
 
 
 def prime_value(got: object, wanted: object) -> bool:

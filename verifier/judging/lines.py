@@ -9,43 +9,59 @@ ends a line as LF does, on either side.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 
 from verifier._text import excerpt
+from verifier.judging.blocks import (
+    canonical,
+    first_difference,
+    line_start,
+    separators,
+    spaced,
+    token_pairs,
+)
 from verifier.judging.match import RIGHT, Match, wrong
 from verifier.judging.numbers import all_close, close
 from verifier.types import Comparator
 
-# Lines that are compared at once: enough to be fast, few enough to find the one that differs.
-_CHUNK = 20_000
-# Bytes that could stand for a line end: control characters that are not blank.
-_MARKS = tuple(bytes([code]) for code in (*range(9), *range(14, 32), 127))
+_SHOWN_CHARS = 80
+_SHOWN_BYTES = 400
 
 
 def lines(output: bytes, expected: bytes, comparator: Comparator) -> Match:
     """The default."""
-    got, wanted = _plain(output), _plain(expected)
+    if output == expected:
+        return RIGHT
+    got, wanted = canonical(output), canonical(expected)
     if got == wanted:
         return RIGHT
-    got_lines, wanted_lines = got.split(b"\n"), wanted.split(b"\n")
-    counts = len(got_lines), len(wanted_lines)
-    match = _first_line(got_lines, wanted_lines, comparator)
-    if match.ok:
+    if not got or not wanted:
+        return wrong("line 1", _line(wanted, 0) or None, _line(got, 0) or None)
+    # Whole lines of the common head are equal. What follows is compared as tokens, all of them in
+    # one row, up to where the shapes of the lines differ.
+    start = got.rfind(b"\n", 0, first_difference(got, wanted)) + 1
+    before = got.count(b"\n", 0, start)
+    got, wanted = got[start:], wanted[start:]
+    mine, theirs = separators(got), separators(wanted)
+    alike, count = _alike(mine, theirs)
+    found = _difference(got, wanted, comparator, limit=count)
+    if found is not None:
+        index, a, b = found
+        number, first = before + mine.count(b"\n", 0, index), mine.rfind(b"\n", 0, index) + 1
+        return wrong(f"line {number + 1}, token {index - first + 1}", b, a)
+    if alike:
         return RIGHT
-    got_lines, wanted_lines = _not_blank(got_lines), _not_blank(wanted_lines)
-    if counts == (len(got_lines), len(wanted_lines)):
-        return match
-    return _first_line(got_lines, wanted_lines, comparator)
+    number = max(mine.count(b"\n", 0, count), theirs.count(b"\n", 0, count))
+    return wrong(f"line {before + number + 1}", _line(wanted, number), _line(got, number))
 
 
 def tokens(output: bytes, expected: bytes, comparator: Comparator) -> Match:
     """Like `lines`, but line ends are blanks too."""
-    return _tokens(output.split(), expected.split(), comparator, integers=False)
+    return _tokens(output, expected, comparator, integers=False)
 
 
 def floats(output: bytes, expected: bytes, comparator: Comparator) -> Match:
     """Like `tokens`, and integers are compared within the tolerance too."""
-    return _tokens(output.split(), expected.split(), comparator, integers=True)
+    return _tokens(output, expected, comparator, integers=True)
 
 
 def case_insensitive(output: bytes, expected: bytes, comparator: Comparator) -> Match:
@@ -56,103 +72,93 @@ def case_insensitive(output: bytes, expected: bytes, comparator: Comparator) -> 
 def unordered_lines(output: bytes, expected: bytes, comparator: Comparator) -> Match:
     """The same lines as often, in any order. No tolerance: nothing says which numbers pair."""
     del comparator
-    got, wanted = (Counter(_squeezed(side)) for side in (output, expected))
+    if output == expected:
+        return RIGHT
+    got, wanted = canonical(output), canonical(expected)
     if got == wanted:
         return RIGHT
-    for line in (*wanted, *got):
-        if got[line] != wanted[line]:
-            break
+    start = got.rfind(b"\n", 0, first_difference(got, wanted)) + 1
+    odd = _odd_line(_split(got[start:]), _split(wanted[start:]))
+    if odd is None:
+        return RIGHT
+    times = [_split(side).count(odd) for side in (wanted, got)]
+    shown = excerpt(odd, _SHOWN_CHARS)
     return Match(
-        ok=False,
-        message=f"line '{excerpt(line, 80)}': expected {wanted[line]} times, got {got[line]} times",
+        ok=False, message=f"line '{shown}': expected {times[0]} times, got {times[1]} times"
     )
 
 
-def _plain(data: bytes) -> bytes:
-    """LF at line ends, and nothing blank at the end: few outputs differ in anything else."""
-    return (data.replace(b"\r\n", b"\n") if b"\r" in data else data).rstrip()
+def _odd_line(got: list[bytes], wanted: list[bytes]) -> bytes | None:
+    """A line that one side has more often than the other."""
+    missing = set(wanted)
+    if len(missing) == len(wanted) == len(got):
+        # No line is wanted twice, so as many lines that hold all of them are they.
+        missing.difference_update(got)
+        return next((line for line in wanted if line in missing), None) if missing else None
+    mine, theirs = Counter(got), Counter(wanted)
+    if dict.__eq__(mine, theirs):
+        return None
+    return next(line for line in (*theirs, *mine) if mine[line] != theirs[line])
 
 
-def _not_blank(items: Sequence[bytes]) -> list[bytes]:
-    return [line for line in items if line and not line.isspace()]
+def _split(data: bytes) -> list[bytes]:
+    return data.split(b"\n") if data else []
 
 
-def _squeezed(data: bytes) -> list[bytes]:
-    """Lines that are not blank, with one blank between tokens."""
-    if any(blanks in data for blanks in (b"  ", b"\t", b"\v", b"\f")):
-        return [b" ".join(line.split()) for line in _not_blank(data.split(b"\n"))]
-    return [line for line in map(bytes.strip, data.split(b"\n")) if line]
+def _alike(mine: bytes, theirs: bytes) -> tuple[bool, int]:
+    """Whether two shapes are one, and how many tokens there are before the line that differs."""
+    if mine == theirs:
+        return True, len(mine) + 1
+    at = first_difference(mine, theirs)
+    if at in (len(mine), len(theirs)) and b"\n" in (mine[at : at + 1], theirs[at : at + 1]):
+        return False, at + 1  # one side ends where a line of the other does
+    return False, mine.rfind(b"\n", 0, at) + 1
 
 
-def _first_line(got: Sequence[bytes], wanted: Sequence[bytes], comparator: Comparator) -> Match:
-    """Where the first lines differ."""
-    n = min(len(got), len(wanted))
-    for start in range(0, n, _CHUNK):
-        stop = min(start + _CHUNK, n)
-        mine, theirs = got[start:stop], wanted[start:stop]
-        if mine != theirs and not _chunk_matches(mine, theirs, comparator):
-            for number, (a, b) in enumerate(zip(mine, theirs, strict=True), start + 1):
-                match = _line(a, b, number, comparator)
-                if not match.ok:
-                    return match
-    return _ends(got, wanted, n, "line")
+def _line(data: bytes, number: int) -> bytes | None:
+    """A line, from 0; None behind the last."""
+    start = line_start(data, number)
+    return None if start < 0 else data[start : start + _SHOWN_BYTES].split(b"\n", 1)[0]
 
 
-def _chunk_matches(got: Sequence[bytes], wanted: Sequence[bytes], comparator: Comparator) -> bool:
-    """Whether as many lines match.
+def _tokens(output: bytes, expected: bytes, comparator: Comparator, *, integers: bool) -> Match:
+    if output == expected:
+        return RIGHT
+    got, wanted = spaced(output), spaced(expected)
+    same = first_difference(got, wanted)
+    start = max(got.rfind(b" ", 0, same), got.rfind(b"\n", 0, same)) + 1
+    found = _difference(got, wanted, comparator, integers=integers, start=start)
+    if found is None:
+        return RIGHT
+    index, a, b = found
+    return wrong(f"token {len(got[:start].split()) + index + 1}", b, a)
 
-    No list is made for each line: a million of those would keep the garbage collector busy. The
-    lines that differ are joined by a byte that occurs in none of them, and split into tokens at
-    once; the byte is a token too, so line ends are compared with the rest. False may mean that
-    there is no such byte.
+
+def _difference(
+    got: bytes,
+    wanted: bytes,
+    comparator: Comparator,
+    *,
+    integers: bool = False,
+    start: int = 0,
+    limit: int | None = None,
+) -> tuple[int, bytes | None, bytes | None] | None:
+    """The first tokens that differ, with their index: both are counted from `start` on.
+
+    None in place of a token is the end of that side. No more than `limit` tokens are looked at.
     """
-    mine = b"\n".join([a for a, b in zip(got, wanted, strict=True) if a != b])
-    theirs = b"\n".join([b for a, b in zip(got, wanted, strict=True) if a != b])
-    mark = next((m for m in _MARKS if m not in mine and m not in theirs), None)
-    if mark is None:
-        return False
-    mine_tokens = mine.replace(b"\n", b" " + mark + b" ").split()
-    their_tokens = theirs.replace(b"\n", b" " + mark + b" ").split()
-    return len(mine_tokens) == len(their_tokens) and all_close(
-        mine_tokens, their_tokens, comparator.abs_tol, comparator.rel_tol
-    )
-
-
-def _line(got: bytes, wanted: bytes, number: int, comparator: Comparator) -> Match:
-    if got == wanted:
-        return RIGHT
-    mine, theirs = got.split(), wanted.split()
-    if len(mine) != len(theirs):
-        return wrong(f"line {number}", wanted.strip(), got.strip())
-    for index, (a, b) in enumerate(zip(mine, theirs, strict=True), 1):
-        if not close(a, b, comparator.abs_tol, comparator.rel_tol):
-            return wrong(f"line {number}, token {index}", b, a)
-    return RIGHT
-
-
-def _tokens(
-    got: Sequence[bytes], wanted: Sequence[bytes], comparator: Comparator, *, integers: bool
-) -> Match:
-    """Where the first tokens differ."""
     tolerances = comparator.abs_tol, comparator.rel_tol
-    n = min(len(got), len(wanted))
-    for start in range(0, n, _CHUNK):
-        stop = min(start + _CHUNK, n)
-        mine, theirs = got[start:stop], wanted[start:stop]
-        if mine == theirs or all_close(mine, theirs, *tolerances, integers=integers):
-            continue
-        for number, (a, b) in enumerate(zip(mine, theirs, strict=True), start + 1):
-            if not close(a, b, *tolerances, integers=integers):
-                return wrong(f"token {number}", b, a)
-    return _ends(got, wanted, n, "token")
-
-
-def _ends(got: Sequence[bytes], wanted: Sequence[bytes], n: int, unit: str) -> Match:
-    """Both sides must end where the shorter one does."""
-    if len(got) == len(wanted):
-        return RIGHT
-    return wrong(
-        f"{unit} {n + 1}",
-        wanted[n].strip() if n < len(wanted) else None,
-        got[n].strip() if n < len(got) else None,
-    )
+    index = 0
+    for left, right in token_pairs(got, wanted, start):
+        if index == limit:
+            break
+        room = None if limit is None else limit - index
+        mine, theirs = left[:room], right[:room]
+        if not mine or not theirs:
+            return (index, *mine[:1], None) if mine else (index, None, *theirs[:1])
+        if mine != theirs and not all_close(mine, theirs, *tolerances, integers=integers):
+            for number, (a, b) in enumerate(zip(mine, theirs, strict=True), index):
+                if not close(a, b, *tolerances, integers=integers):
+                    return number, a, b
+        index += len(mine)
+    return None

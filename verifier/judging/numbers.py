@@ -13,13 +13,23 @@ import math
 import re
 from collections.abc import Sequence
 from decimal import Decimal, InvalidOperation
-from operator import sub
+from itertools import compress
+from operator import ne, truediv
 
 _NUMBER = re.compile(rb"[+-]?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,6})?")
-_NUMBER_BYTES = b"0123456789+-.eE"
-# All digits but zero look alike, and so do the exponent's letters.
-_SHAPE = bytes.maketrans(b"23456789E", b"11111111e")
+# What matters to the grammar: all digits but zero look alike, so do the exponent's letters, and what
+# is in no number is "x".
+_SHAPE = bytes(
+    ord("1" if code in b"23456789" else "e" if code in b"eE" else chr(code))
+    if code in b" .0123456789eE"
+    else ord("x")
+    for code in range(256)
+)
+_SIGNS = b"+-"
 _LONG_EXPONENT = re.compile(rb"e[01]{7}")
+# Bounds for a whole list are this much stricter than for one number, for what is lost in rounding.
+_STRICTER = 1 - 1e-6
+_MIN_REL_TOL = 1e-8
 
 
 def close(
@@ -43,56 +53,82 @@ def all_close(
     *,
     integers: bool = False,
 ) -> bool:
-    """`close` for each pair of two sequences of one length, about five times as fast.
+    """`close` for each pair of two sequences of one length, several times as fast.
 
-    The grammar is checked once, over all tokens that differ.
+    The grammar is checked once, over all tokens that differ, and so are the tolerances where that
+    is enough.
     """
-    # Two lists rather than one of pairs: a million tuples would keep the garbage collector busy.
-    mine = [g for g, e in zip(got, expected, strict=True) if g != e]
-    if not mine:
+    differ = list(map(ne, got, expected))
+    count = differ.count(True)
+    if not count:
         return True
-    theirs = [e for g, e in zip(got, expected, strict=True) if g != e]
+    # Two lists rather than one of pairs: many tuples would keep the garbage collector busy.
+    mine, theirs = list(compress(got, differ)), list(compress(expected, differ))
     joined = b" ".join(mine), b" ".join(theirs)
     if not (_is_plain(joined[0]) and _is_plain(joined[1])):
-        return all(
-            close(g, e, abs_tol, rel_tol, integers=integers)
-            for g, e in zip(mine, theirs, strict=True)
-        )
+        return False
     try:
         a, b = list(map(float, mine)), list(map(float, theirs))
     except ValueError:
         return False
     # A number has one decimal point at most, so as many points as tokens means one in each.
-    pointed = integers or len(mine) in (joined[0].count(b"."), joined[1].count(b"."))
     if (
-        pointed
-        and math.isfinite(sum(a))
-        and math.isfinite(sum(b))
-        and max(map(abs, map(sub, a, b))) <= abs_tol
+        not integers
+        and count not in (joined[0].count(b"."), joined[1].count(b"."))
+        and not all(b"." in g or b"." in e for g, e in zip(mine, theirs, strict=True))
     ):
+        return False
+    return all_within(a, b, abs_tol, rel_tol) or _each_within(mine, theirs, a, b, abs_tol, rel_tol)
+
+
+def all_within(a: Sequence[float], b: Sequence[float], abs_tol: float, rel_tol: float) -> bool:
+    """All pairs are within one tolerance, and finite; False may also mean that this is not known.
+
+    The Euclidean distance of two lists is no less than the largest of their differences.
+    """
+    distance = math.dist(a, b)
+    if distance <= abs_tol * _STRICTER:
         return True
-    for g, e, x, y in zip(mine, theirs, a, b, strict=True):
-        if not pointed and b"." not in g and b"." not in e:
-            return False
+    if rel_tol < _MIN_REL_TOL or not math.isfinite(distance):
+        return False
+    try:
+        ratios = list(map(truediv, a, b))
+    except ZeroDivisionError:
+        return False
+    bound = rel_tol * _STRICTER
+    return 1 - bound <= min(ratios) and max(ratios) <= 1 + bound
+
+
+def _is_plain(tokens: bytes) -> bool:
+    """All tokens are numbers by the grammar, or such that float() refuses them.
+
+    If not, one at least is no number.
+    """
+    shape = b" " + tokens.translate(_SHAPE, _SIGNS)
+    return (
+        b"x" not in shape
+        and b" 00" not in shape
+        and b" 01" not in shape
+        and (b"e" not in shape or _LONG_EXPONENT.search(shape) is None)
+    )
+
+
+def _each_within(
+    mine: list[bytes],
+    theirs: list[bytes],
+    a: list[float],
+    b: list[float],
+    abs_tol: float,
+    rel_tol: float,
+) -> bool:
+    for index, (x, y) in enumerate(zip(a, b, strict=True)):
         difference = x - y if x > y else y - x
         # Neither holds where a float overflowed to infinity.
         if difference <= abs_tol or difference <= rel_tol * abs(y) < math.inf:
             continue
-        if not _near(g, e, abs_tol, rel_tol):
+        if not _near(mine[index], theirs[index], abs_tol, rel_tol):
             return False
     return True
-
-
-def _is_plain(tokens: bytes) -> bool:
-    """No character and no shape of a token is odd: float() reads only the grammar then."""
-    if tokens.translate(None, _NUMBER_BYTES + b" "):
-        return False
-    shape = b" " + tokens.translate(_SHAPE, b"+-")
-    return (
-        b" 00" not in shape
-        and b" 01" not in shape
-        and (b"e" not in shape or _LONG_EXPONENT.search(shape) is None)
-    )
 
 
 def _near(got: bytes, expected: bytes, abs_tol: float, rel_tol: float) -> bool:

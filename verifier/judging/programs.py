@@ -1,7 +1,7 @@
-"""What the run of a checker or an interactor says: pure, like all of judging. The engine runs them.
+"""What the run of a checker or an interactor says. Pure, like all of judging: the engine runs them.
 
-A checker answers by an exit code, a number it prints, or a value it returns (see `verifier.types.Checker`).
-Whatever it does instead is `Broken`: its fault, never the program's.
+A checker answers by an exit code, a number it prints, or a value it returns (its styles are in
+`verifier.types.Checker`). Whatever it does instead is `Broken`: its fault, never the program's.
 """
 
 from __future__ import annotations
@@ -17,12 +17,20 @@ from verifier.judging.facts import classify, ended, explain, limit_status
 from verifier.judging.verdict import Verdict
 from verifier.types import Checker, Interactor, Limits, RunFacts, Status
 
-__all__ = ["CHECKER_STYLES", "INTERACTOR_STYLES", "Answer", "Broken", "answer_of", "conversation"]
+__all__ = [
+    "CHECKER_STYLES",
+    "INTERACTOR_STYLES",
+    "Answer",
+    "Broken",
+    "answer_of",
+    "conversation",
+    "is_final",
+]
 
 CHECKER_STYLES: tuple[str, ...] = ("function", "testlib", "script", "kattis")
 INTERACTOR_STYLES: tuple[str, ...] = ("testlib", "kattis")
 
-# testlib.h: _ok; _wa, _pe, and what older ones and ENABLE_UNEXPECTED_EOF say instead of _pe; _fail; _points.
+# testlib.h: _ok; _wa, _pe, and _dirt and _unexpected_eof, which are _pe unless asked for otherwise.
 _RIGHT = {"testlib": 0, "kattis": 42}
 _WRONG = {"testlib": (1, 2, 4, 8), "kattis": (43,)}
 _FAIL, _POINTS = 3, 7
@@ -66,11 +74,12 @@ def conversation(
     partner: RunFacts,
     partner_limits: Limits,
 ) -> Answer:
-    """Who is to blame where a program and an interactor talked: DOMjudge's rules (judge/runpipe.cc).
+    """Who is to blame where a program and an interactor talked, by DOMjudge's rules.
 
-    Who ended first counts, for the other one may have failed only because of that. A verdict "wrong" of an
-    interactor that ended first holds whatever the program did then, without its partner; a program that
-    broke a limit or crashed first is judged by that; a deadlock is ended by the program's wall limit.
+    Who ended first counts, for the other one may have failed only because of that. A verdict
+    "wrong" of an interactor that ended first holds whatever the program did then, without its
+    partner; a program that broke a limit or crashed first is judged by that; a deadlock is ended by
+    the program's wall limit.
 
     Args:
         interactor: The program's partner.
@@ -80,8 +89,7 @@ def conversation(
         partner_limits: Of the interactor's run.
     """
     answer = answer_of(interactor, partner, partner_limits)
-    decided = isinstance(answer, Broken) or answer.status is not Status.ACCEPTED
-    if decided and answer_points(answer) is None and partner.ended_ns < program.ended_ns:
+    if partner.ended_ns < program.ended_ns and is_final(answer):
         return answer
     status = classify(program, limits)
     if status is not None:
@@ -89,9 +97,11 @@ def conversation(
     return answer
 
 
-def answer_points(answer: Answer) -> float | None:
-    """Partial points of an answer that has them."""
-    return answer.points if isinstance(answer, Verdict) else None
+def is_final(answer: Answer) -> bool:
+    """Whether an interactor's answer holds, whatever the program does after it."""
+    if isinstance(answer, Broken):
+        return True
+    return answer.status is not Status.ACCEPTED and answer.points is None
 
 
 def _returned(facts: RunFacts) -> Answer:
@@ -106,28 +116,28 @@ def _returned(facts: RunFacts) -> Answer:
         error = record.get("error") if isinstance(record, dict) else None
         return Broken(f"check() failed: {excerpt(str(error or 'no reason given'))}")
     value, message = record.get("value"), ""
-    if isinstance(value, list) and len(value) == _PAIR and isinstance(value[1], str):
-        value, message = value[0], excerpt(value[1])
+    if isinstance(value, list) and len(value) == _PAIR and isinstance(value[1], (str, type(None))):
+        value, message = value[0], excerpt(value[1] or "")
     if isinstance(value, bool):
         return _share(1.0 if value else 0.0, message)
     if isinstance(value, (int, float)):
         return _share(float(value), message)
-    return Broken(f"check() returned {excerpt(str(value), 80)!r}, which is no bool and no number")
+    return Broken(f"check() returned '{excerpt(str(value), 80)}', which is no bool and no number")
 
 
 def _printed(facts: RunFacts) -> Answer:
     """open-r1's scripts print 1, 100 or 0, and some a part of 1 or of 100."""
-    shown = excerpt(facts.stdout, 80)
+    shown = excerpt(facts.stdout.strip(), 80)
     number = _number(b"".join(facts.stdout.split()))
     if number is None:
-        return Broken(f"it printed {shown!r}, which is no number: {ended(facts)}")
+        return Broken(f"it printed '{shown}', which is no number: {ended(facts)}")
     if (facts.exit_code != 0 or facts.signal is not None) and number != 0:
-        return Broken(f"it printed {shown!r}, and then: {ended(facts)}")
+        return Broken(f"it printed '{shown}', and then: {ended(facts)}")
     return _share(number / 100 if number > 1 else number, "")
 
 
 def _exited(helper: Checker | Interactor, facts: RunFacts) -> Answer:
-    """testlib's and Kattis' exit codes."""
+    """The exit codes of testlib and of Kattis."""
     code, style = facts.exit_code, helper.style
     said = _first_line(facts)
     if code == _RIGHT[style]:
@@ -138,10 +148,10 @@ def _exited(helper: Checker | Interactor, facts: RunFacts) -> Answer:
         found = _POINTS_LINE.findall(facts.stderr)
         number = _number(found[-1]) if found else None
         if number is None:
-            return Broken(f"it exited with 7 and gave no points: {said!r}")
+            return Broken(f"it exited with 7 and gave no points: '{said}'")
         return _share(number / helper.full_points, said)
     if style == "testlib" and code == _FAIL:
-        return Broken(f"it failed: {said}")
+        return Broken(ended(facts) if said.startswith("Traceback") else f"it failed: {said}")
     return Broken(ended(facts))
 
 

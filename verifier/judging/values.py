@@ -9,17 +9,24 @@ ask for one of them. NaN equals nothing.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from itertools import chain, compress
+from operator import ne
+from typing import Any
 
 from verifier import _json
 from verifier._json import BigInt
 from verifier._text import excerpt
 from verifier.judging.match import RIGHT, Match, wrong
+from verifier.judging.numbers import all_within
 from verifier.types import Comparator
 
 _SHOWN_CHARS = 80
 _PATH_PARTS = 8
 _Path = tuple["str | int", ...]
-_Pairs = list["tuple[str | int, object, object]"]
+_Pairs = Iterator["tuple[str | int, object, object]"]
+_NOT_PYTHON = (b"true", b"false", b"NaN")
+_SCALARS = {int, float, str}
 
 
 def json_values(output: bytes, expected: bytes, comparator: Comparator) -> Match:
@@ -29,40 +36,93 @@ def json_values(output: bytes, expected: bytes, comparator: Comparator) -> Match
     except ValueError as error:
         return Match(ok=False, message=f"the expected output is not JSON: {excerpt(str(error))}")
     try:
-        got = _json.loads(output)
+        got = wanted if output == expected else _json.loads(output)
     except ValueError as error:
         return Match(ok=False, message=f"the output is not JSON: {excerpt(str(error))}")
+    # Python's == is ours where there is neither a bool (it has `True == 1`) nor a NaN (a list
+    # equals itself, whatever is in it).
+    if not any(word in side for side in (output, expected) for word in _NOT_PYTHON):
+        try:
+            if got == wanted:
+                return RIGHT
+        except RecursionError:
+            pass
     return same(got, wanted, comparator)
 
 
 def same(got: object, wanted: object, comparator: Comparator) -> Match:
     """Whether two decoded values are equal. Does not recurse: values may be nested deeply."""
-    todo: list[tuple[object, object, _Path]] = [(got, wanted, ())]
+    # The containers that are open: what is left of each, where it is, and whether the lists in it
+    # may be tried with all that is in them.
+    todo: list[tuple[_Pairs, _Path, bool]] = [(iter([("", got, wanted)]), (), True)]
     while todo:
-        a, b, path = todo.pop()
-        if isinstance(a, list) and isinstance(b, list):
-            if len(a) != len(b):
-                return wrong(f"{_where(path)} has {len(a)} items, not {len(b)}", shown(b), shown(a))
-            if _is_flat(a) and _is_flat(b) and a == b:
-                continue
-            pairs: _Pairs = [(i, x, y) for i, (x, y) in enumerate(zip(a, b, strict=True))]
-        elif isinstance(a, dict) and isinstance(b, dict):
-            if a.keys() != b.keys():
-                return wrong(f"{_where(path)} has other keys", shown(b), shown(a))
-            pairs = [(k, a[k], b[k]) for k in b]
-        elif _same_scalar(a, b, comparator):
-            continue
+        pairs, path, whole = todo[-1]
+        for key, a, b in pairs:
+            if not (isinstance(a, list) and isinstance(b, list)) and not (
+                isinstance(a, dict) and isinstance(b, dict)
+            ):
+                if _same_scalar(a, b, comparator):
+                    continue
+                return wrong(_where(_inner(todo, path, key)), shown(b), shown(a))
+            inner = _inner(todo, path, key)
+            if isinstance(a, list) and isinstance(b, list):
+                if len(a) != len(b):
+                    where = f"{_where(inner)} has {len(a)} items, not {len(b)}"
+                    return wrong(where, shown(b), shown(a))
+                if _same_items(a, b, comparator, whole=whole):
+                    continue
+                todo.append((zip(range(len(a)), a, b, strict=True), inner, False))
+            elif isinstance(a, dict) and isinstance(b, dict):
+                if a.keys() != b.keys():
+                    return wrong(f"{_where(inner)} has other keys", shown(b), shown(a))
+                todo.append((zip(b, map(a.__getitem__, b), b.values(), strict=True), inner, whole))
+            break
         else:
-            return wrong(_where(path), shown(b), shown(a))
-        for key, x, y in reversed(pairs):
-            if isinstance(x, (list, dict)) or not _same_scalar(x, y, comparator):
-                todo.append((x, y, (*path, key) if len(path) < _PATH_PARTS else path))
+            todo.pop()
     return RIGHT
 
 
-def _is_flat(items: list[object]) -> bool:
-    """Only strings and ints: Python's == is ours then (it has `True == 1`)."""
-    return all(type(item) is str or type(item) is int for item in items)
+def _inner(todo: list[tuple[_Pairs, _Path, bool]], path: _Path, key: str | int) -> _Path:
+    """The path of an item; the value as a whole has none."""
+    return (*path, key) if 1 < len(todo) <= _PATH_PARTS + 1 else path
+
+
+def _same_items(a: list[object], b: list[object], comparator: Comparator, *, whole: bool) -> bool:
+    """Two lists of one length are equal, as far as that can be said for all items at once.
+
+    `whole`: of lists of lists, all items at one depth are taken together. That is tried once, so
+    that deep nesting does not cost its square.
+    """
+    while True:
+        kinds = set(map(type, a)).union(map(type, b))
+        if whole and kinds == {list}:
+            if list(map(len, a)) != list(map(len, b)):  # type: ignore[arg-type]
+                return False
+            a, b = _joined(a), _joined(b)
+        elif not kinds <= _SCALARS:
+            return False
+        elif float not in kinds:
+            return a == b
+        else:
+            return _same_numbers(a, b, comparator)
+
+
+def _joined(lists: list[object]) -> list[object]:
+    return list(chain.from_iterable(lists))  # type: ignore[arg-type]
+
+
+def _same_numbers(a: list[object], b: list[object], comparator: Comparator) -> bool:
+    """All that differs is a float on one side, a number on the other, and within tolerance."""
+    differ = list(map(ne, a, b))
+    mine: list[Any] = list(compress(a, differ))
+    theirs: list[Any] = list(compress(b, differ))
+    kinds = set(map(type, mine)), set(map(type, theirs))
+    if str in kinds[0] | kinds[1] or int in kinds[0] & kinds[1]:
+        return False
+    try:
+        return all_within(mine, theirs, comparator.abs_tol, comparator.rel_tol)
+    except OverflowError:  # an integer beyond all floats
+        return False
 
 
 def _same_scalar(a: object, b: object, comparator: Comparator) -> bool:

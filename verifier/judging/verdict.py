@@ -48,7 +48,8 @@ def judge(
     Raises:
         ValueError: The run was canceled (a fault of the caller).
         RequestError: Unknown comparator.
-        UnimplementedError: The suite has a checker, which is a program for the engine to run.
+        UnimplementedError: The suite has a checker or an interactor: programs for the engine to
+        run (see `verifier.judging.programs`).
         SuiteError: The expected value of a call is not JSON (such a suite cannot come from
         `load_suite`).
     """
@@ -78,8 +79,8 @@ def _judge_output(
     status = classify(facts, limits)
     if status is not None:
         return Verdict(status, explain(status, facts, limits))
-    if suite.checker is not None:
-        raise UnimplementedError("this suite is judged by a checker, not by comparing outputs")
+    if suite.checker is not None or suite.interactor is not None:
+        raise UnimplementedError("this suite is judged by a program, not by comparing outputs")
     match = compare(facts.stdout, case.expected or b"", comparator)
     return _ACCEPTED if match.ok else Verdict(Status.WRONG_ANSWER, match.message)
 

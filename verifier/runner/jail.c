@@ -295,10 +295,7 @@ static void enter_payload(const struct jail_spec *s) {
     limit(RLIMIT_NICE, 0, 0);
     limit(RLIMIT_RTPRIO, 0, 0);
 
-    if (s->gid >= 0 && (err = SYS3(__NR_setresgid, s->gid, s->gid, s->gid)) < 0) payload_failed(s, 2, err);
-    if (s->uid >= 0 && (err = SYS3(__NR_setresuid, s->uid, s->uid, s->uid)) < 0) payload_failed(s, 3, err);
-    if ((err = SYS2(__NR_capset, &cap_header, none)) < 0) payload_failed(s, 4, err);
-    /* Undumpable means that its own /proc/self is not its own: /dev/stdin would not open. */
+    /* Undumpable means that its own /proc/self is not its own. */
     SYS5(__NR_prctl, PR_SET_DUMPABLE, 1, 0, 0, 0);
     /* The kernel's choice under memory pressure is the payload, never the zygote or the runner. */
     fd = SYS4(__NR_openat, AT_FDCWD, "/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC, 0);
@@ -306,6 +303,15 @@ static void enter_payload(const struct jail_spec *s) {
         SYS3(__NR_write, fd, score, sizeof score - 1);
         SYS1(__NR_close, fd);
     }
+    /* And it stays so: what raised the score may lower it again, down to the zygote's. */
+    err = SYS5(__NR_mount, 0, "/proc", 0, MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC, 0);
+    if (err < 0) payload_failed(s, 7, err);
+
+    if (s->gid >= 0 && (err = SYS3(__NR_setresgid, s->gid, s->gid, s->gid)) < 0) payload_failed(s, 2, err);
+    if (s->uid >= 0 && (err = SYS3(__NR_setresuid, s->uid, s->uid, s->uid)) < 0) payload_failed(s, 3, err);
+    if ((err = SYS2(__NR_capset, &cap_header, none)) < 0) payload_failed(s, 4, err);
+    /* The change of user id took that back: /dev/stdin would not open. */
+    SYS5(__NR_prctl, PR_SET_DUMPABLE, 1, 0, 0, 0);
     if ((err = SYS5(__NR_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)) < 0) payload_failed(s, 5, err);
     err = SYS3(__NR_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_SPEC_ALLOW, &filter_prog);
     if (err < 0) err = SYS5(__NR_prctl, PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter_prog, 0, 0);

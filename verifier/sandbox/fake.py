@@ -216,6 +216,8 @@ class FakeSlot:
             raise
         finally:
             self._busy = False
+            for wire in job.wires:
+                wire.close()
 
     async def close(self) -> None:
         """Gone."""

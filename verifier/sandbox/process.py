@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import io
 import itertools
 import os
 import resource
@@ -29,7 +30,7 @@ from verifier.errors import ConfigError
 from verifier.languages import RECIPES
 from verifier.runner.agent import harness, jobs
 from verifier.runner.build import runner_zipapp
-from verifier.sandbox.base import CompileJob, Guarantee, GuaranteeName, RunJob, Slot
+from verifier.sandbox.base import CompileJob, Guarantee, GuaranteeName, RunJob, Slot, Wire
 from verifier.sandbox.namespaces.backend import ENVIRONMENT, INTERPRETER
 from verifier.sandbox.runner_slot import ToolchainMissingError
 from verifier.types import CompileFacts, Harness, Killer, Limits, RunFacts
@@ -137,8 +138,9 @@ class ProcessSlot:
                 (program / name).parent.mkdir(parents=True, exist_ok=True)
                 (program / name).write_bytes(data)
                 (program / name).chmod(0o755 if mode else 0o644)
-            for data in job.inputs:
+            for index, data in enumerate(job.inputs):
                 work = Path(tempfile.mkdtemp(dir=self._folder))
+                wire = job.wires[index] if job.wires else None
                 try:
                     if job.harness is Harness.EXEC:
                         argv = [
@@ -147,7 +149,10 @@ class ProcessSlot:
                             else a
                             for a in job.argv
                         ]
-                        yield await self._one(argv, work, data, job.limits, {})
+                        files = {VALUE: b""} if job.channel else {}
+                        if job.extra:
+                            files[INPUT], files[CODE] = job.extra[index]
+                        yield await self._one(argv, work, data, job.limits, files, wire)
                     else:
                         argv = [
                             *INTERPRETER,
@@ -158,10 +163,13 @@ class ProcessSlot:
                         ]
                         plain = job.harness is Harness.PYTHON
                         extra = {CODE: code} if plain else {VALUE: b"", INPUT: data, CODE: code}
-                        yield await self._one(argv, work, data if plain else b"", job.limits, extra)
+                        given = data if plain else b""
+                        yield await self._one(argv, work, given, job.limits, extra, wire)
                 finally:
                     shutil.rmtree(work, ignore_errors=True)
         finally:
+            for left in job.wires:
+                left.close()
             shutil.rmtree(program, ignore_errors=True)
 
     async def close(self) -> None:
@@ -170,9 +178,15 @@ class ProcessSlot:
         shutil.rmtree(self._folder, ignore_errors=True)
 
     async def _one(
-        self, argv: list[str], work: Path, stdin: bytes, limits: Limits, extra: dict[int, bytes]
+        self,
+        argv: list[str],
+        work: Path,
+        stdin: bytes,
+        limits: Limits,
+        extra: dict[int, bytes],
+        wire: Wire | None = None,
     ) -> RunFacts:
-        """One process. `extra` are the harness's files, told to it by number."""
+        """One process. `extra` are files by their numbers in a jail; here they have others."""
         with contextlib.ExitStack() as stack:
 
             def file(data: bytes = b"") -> IO[bytes]:
@@ -184,7 +198,7 @@ class ProcessSlot:
             given, out, err = file(stdin), file(), file()
             files = {fd: file(data) for fd, data in extra.items()}
             started = time.monotonic()
-            if files:
+            if "--harness" in argv[:-1]:
                 argv = [
                     *argv,
                     *(
@@ -192,12 +206,23 @@ class ProcessSlot:
                         for n in (VALUE, INPUT, CODE, PEER)
                     ),
                 ]
-            running = _Running(self._spawn(argv, work, limits, given, out, err, files))
+            else:
+                names = {
+                    f"/proc/self/fd/{n}": f"/proc/self/fd/{f.fileno()}" for n, f in files.items()
+                }
+                argv = [names.get(a, a) for a in argv]
+            streams: tuple[IO[bytes] | io.FileIO, IO[bytes] | io.FileIO] = given, out
+            if wire is not None:
+                streams = wire.stdin, wire.stdout
+            running = _Running(self._spawn(argv, work, limits, streams, err, files))
             try:
                 await self._watch(running, limits, started, out, err)
             finally:
                 _kill_tree(running.process)
-            wall = time.monotonic() - started
+            ended = time.monotonic_ns()
+            if wire is not None:
+                wire.close()
+            wall = ended / 1e9 - started
             code = running.process.returncode
             out.seek(0)
             err.seek(0)
@@ -221,6 +246,7 @@ class ProcessSlot:
                 stdout_bytes=total_out,
                 stderr_bytes=total_err,
                 returned=value,
+                ended_ns=ended,
             )
 
     @staticmethod
@@ -228,8 +254,7 @@ class ProcessSlot:
         argv: list[str],
         work: Path,
         limits: Limits,
-        given: IO[bytes],
-        out: IO[bytes],
+        streams: tuple[IO[bytes] | io.FileIO, IO[bytes] | io.FileIO],
         err: IO[bytes],
         files: Mapping[int, IO[bytes]],
     ) -> subprocess.Popen[bytes]:
@@ -244,8 +269,8 @@ class ProcessSlot:
         environment = dict(ENVIRONMENT, HOME=str(work), TMPDIR=str(work))
         return subprocess.Popen(
             argv,
-            stdin=given,
-            stdout=out,
+            stdin=streams[0],
+            stdout=streams[1],
             stderr=err,
             cwd=work,
             env=environment,

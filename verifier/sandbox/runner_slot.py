@@ -27,6 +27,9 @@ logger = logging.getLogger(__name__)
 GRACE_S = 20.0
 CANCEL_S = 5.0
 MESSAGE_HEAD = 4096
+# What a slot's cgroup is bounded by at the least, above its own idle use: kernel memory that stays
+# charged (up to 1.5 MiB after attacks on version 1) would make a smaller bound impossible to set.
+MIN_MEMORY_BYTES = 4 * 1024 * 1024
 
 
 class ToolchainMissingError(BackendError):
@@ -67,7 +70,13 @@ def facts_from_wire(header: dict[str, Any], blobs: Sequence[bytes]) -> RunFacts:
 
 
 class RunnerSlot:
-    """One runner. `spawn` runs Python programs in a fresh interpreter instead of the warm one."""
+    """One runner. `spawn` runs Python programs in a fresh interpreter instead of the warm one.
+
+    Attributes:
+        ready: The runner's first frame.
+        pid: Of the slot's first process as this host sees it, for sweeps; 0 where it cannot be
+            seen.
+    """
 
     def __init__(
         self,
@@ -91,6 +100,7 @@ class RunnerSlot:
         self._writer: asyncio.StreamWriter
         self._sock: socket.socket
         self.ready: dict[str, Any] = {}
+        self.pid = 0
 
     @property
     def name(self) -> str:
@@ -219,9 +229,15 @@ class RunnerSlot:
     # ------------------------------------------------------------ plumbing
 
     async def _prepare(self, limits: Limits) -> None:
-        if self._set_memory is not None and limits.memory_bytes != self._memory_bytes:
-            await self._set_memory(limits.memory_bytes + self.ready["memory_base"])
-            self._memory_bytes = limits.memory_bytes
+        if self._set_memory is None or limits.memory_bytes == self._memory_bytes:
+            return
+        bound = max(limits.memory_bytes, MIN_MEMORY_BYTES) + self.ready["memory_base"]
+        try:
+            await self._set_memory(bound)
+        except SlotError:
+            self._healthy = False  # a fresh one may take it
+            raise
+        self._memory_bytes = limits.memory_bytes
 
     async def _stop_batch(self) -> None:
         """The caller no longer wants the batch: kill the run, and read up to the batch's end."""

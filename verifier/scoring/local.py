@@ -25,6 +25,7 @@ import threading
 from collections.abc import Callable, Collection, Coroutine, Sequence
 from typing import Any, TypeVar
 
+from verifier.config import read_testlib
 from verifier.engine import Engine, make_sandbox
 from verifier.errors import BackendError, InfraError, RequestError
 from verifier.types import Outcome, Result, ScoreTask
@@ -171,14 +172,18 @@ class LocalEngine:
             self._loop.close()
 
 
-_Key = tuple[str, frozenset[str], int]
+_Key = tuple[str, frozenset[str], int, str | None]
 _engines: dict[_Key, LocalEngine] = {}
 _inherited: list[LocalEngine] = []
 _lock = threading.Lock()
 
 
 def local_engine(
-    *, backend: str = "namespaces", accept: Collection[str] = (), slots: int | None = None
+    *,
+    backend: str = "namespaces",
+    accept: Collection[str] = (),
+    slots: int | None = None,
+    testlib: str | None = None,
 ) -> LocalEngine:
     """This process's engine with these settings; made at the first call, closed at exit.
 
@@ -186,19 +191,28 @@ def local_engine(
         backend: A backend of `verifier.engine.make_sandbox`.
         accept: Guarantees that the operator accepts as missing, by name.
         slots: Programs at once; at most, and by default, the cores of this process.
+        testlib: Path of a testlib.h for checkers that do not bring their own; by default what
+            VERIFIER_TESTLIB names.
 
     Raises:
         GuaranteeError: This host misses a guarantee that was not accepted by name.
+        ConfigError: The testlib.h cannot be read.
         BackendError: There can be no slots.
     """
     accepted = frozenset(accept)
     count = min(slots or cores(), cores())
-    key = (backend, accepted, count)
+    testlib = testlib or os.environ.get("VERIFIER_TESTLIB")
+    key = (backend, accepted, count, testlib)
     with _lock:
         engine = _engines.get(key)
         if engine is None or not engine.alive:
             engine = _engines[key] = LocalEngine(
-                lambda: Engine(make_sandbox(backend, accept=accepted), slots=count, accept=accepted)
+                lambda: Engine(
+                    make_sandbox(backend, accept=accepted),
+                    slots=count,
+                    accept=accepted,
+                    testlib=read_testlib(testlib),
+                )
             )
         return engine
 

@@ -80,6 +80,7 @@ class SandboxScorer:
         backend: Sandbox of the local engine.
         accept: Guarantees that may be missing on this host, by name.
         slots: Programs at once in the local engine; at most the cores.
+        testlib: Path of a testlib.h for the local engine; by default what VERIFIER_TESTLIB names.
         limits: Replace the defaults; a row's own limits replace these.
         deadline_s: Bound on one sample.
         cooldown_s: How long the fallback is used without asking, after a gateway was unreachable.
@@ -102,6 +103,7 @@ class SandboxScorer:
         backend: str = "namespaces",
         accept: Collection[str] = (),
         slots: int | None = None,
+        testlib: str | None = None,
         limits: LimitOverrides = LimitOverrides(),
         deadline_s: float | None = DEADLINE_S,
         cooldown_s: float = 30.0,
@@ -119,6 +121,7 @@ class SandboxScorer:
             "backend": backend,
             "accept": accept,
             "slots": slots,
+            "testlib": testlib,
         }
         self._limits = limits
         self._deadline_s = deadline_s

@@ -9,10 +9,10 @@ from verifier.testcases.fields import (
     decoded,
     mapping,
     memory_limit,
-    optional_text,
     sequence,
     time_limit,
 )
+from verifier.testcases.helpers import checker_of
 from verifier.testcases.io_rows import suite_of_rows
 from verifier.types import LimitOverrides, Suite
 
@@ -40,5 +40,5 @@ def load_codeforces(data: object, context: Context) -> Suite:
         cpu_time_s=time_limit(row.get("time_limit"), "time_limit"),
         memory_bytes=memory_limit(row.get("memory_limit"), "memory_limit", MIB),
     )
-    checker = optional_text(row, "generated_checker")
+    checker = checker_of(row.get("generated_checker"), "generated_checker", "script")
     return suite_of_rows(cases, "official_tests", context, limits=limits, checker=checker)

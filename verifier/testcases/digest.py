@@ -6,7 +6,7 @@ import hashlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from verifier.types import LimitOverrides, Suite
+    from verifier.types import Checker, Interactor, LimitOverrides, Suite
 
 # Part of what is hashed: bump when the meaning of a suite changes.
 _VERSION = b"verifier.suite.1"
@@ -26,13 +26,29 @@ def suite_digest(suite: Suite) -> str:
         sha.update(b"%d:" % len(data))
         sha.update(data)
 
+    def helper(program: Checker | Interactor) -> None:
+        put(program.source)
+        for value in (program.language, program.style, program.full_points, len(program.files)):
+            put(value)
+        for name, content in program.files:
+            put(name)
+            put(content)
+        put(len(program.args))
+        for arg in program.args:
+            put(arg)
+        for limit in _limits(program.limits):
+            put(limit)
+
     put(_VERSION)
     put(suite.kind.value)
     put(suite.fn_name)
     put(suite.comparator.name)
     put(suite.comparator.abs_tol)
     put(suite.comparator.rel_tol)
-    put(suite.checker)
+    if suite.checker is None:
+        put(None)
+    else:
+        helper(suite.checker)
     for limit in _limits(suite.limits):
         put(limit)
     put(suite.trust.value)
@@ -43,6 +59,8 @@ def suite_digest(suite: Suite) -> str:
         put(case.expected)
         put(case.test)
         put(case.weight)
+    if suite.interactor is not None:
+        helper(suite.interactor)
     return sha.hexdigest()
 
 

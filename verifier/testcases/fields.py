@@ -12,7 +12,15 @@ from verifier._json import BigInt
 from verifier._text import to_utf8
 from verifier.errors import SuiteError
 from verifier.testcases.sources import needs_objects
-from verifier.types import Case, LimitOverrides, Suite, SuiteKind, Trust
+from verifier.types import (
+    Case,
+    Checker,
+    Interactor,
+    LimitOverrides,
+    Suite,
+    SuiteKind,
+    Trust,
+)
 
 MIB = 1024 * 1024
 _NAME = re.compile(r"[^\W\d]\w{0,199}(?:(?:\(\))?\.[^\W\d]\w{0,199}){0,8}", re.ASCII)
@@ -214,13 +222,14 @@ def stdin_suite(
     outputs: Sequence[object],
     *,
     case_weights: Sequence[float] | None = None,
-    checker: str | None = None,
+    checker: Checker | None = None,
+    interactor: Interactor | None = None,
     limits: LimitOverrides = LimitOverrides(),
 ) -> Suite:
     """A suite whose programs read standard input. Both lists have the same length."""
     cases = []
     for i, (given, wanted) in enumerate(zip(inputs, outputs, strict=True)):
-        if wanted is None and checker is None:
+        if wanted is None and checker is None and interactor is None:
             raise SuiteError(f"outputs[{i}]", "missing (null)")
         cases.append(
             Case(
@@ -229,7 +238,9 @@ def stdin_suite(
                 weight=case_weights[i] if case_weights else 1.0,
             )
         )
-    return Suite(SuiteKind.STDIN, tuple(cases), checker=checker, limits=limits)
+    return Suite(
+        SuiteKind.STDIN, tuple(cases), checker=checker, interactor=interactor, limits=limits
+    )
 
 
 def assert_suite(

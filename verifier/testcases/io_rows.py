@@ -14,7 +14,7 @@ from verifier.testcases.fields import (
     sequence,
     stdin_suite,
 )
-from verifier.types import LimitOverrides, Suite
+from verifier.types import Checker, LimitOverrides, Suite
 
 _KINDS = {
     "stdin_stdout": False,
@@ -50,7 +50,7 @@ def suite_of_rows(
     *,
     fn_name: str | None = None,
     limits: LimitOverrides = LimitOverrides(),
-    checker: str | None = None,
+    checker: Checker | None = None,
 ) -> Suite:
     """A suite of cases that are objects. All are of one kind, and call one function."""
     if not rows:
@@ -74,7 +74,7 @@ def suite_of_rows(
 
 
 def _value(
-    case: Mapping[str, object], keys: Sequence[str], field: str, checker: str | None = None
+    case: Mapping[str, object], keys: Sequence[str], field: str, checker: Checker | None = None
 ) -> object:
     for key in keys:
         if key in case:

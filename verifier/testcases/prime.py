@@ -1,7 +1,8 @@
 """verl's prime format, which Eurus-2 uses too.
 
 `inputs` and `outputs`, with or without `fn_name`; or `assert_case`. Beside these, our own optional
-fields: `weights` (one number per case) and `checker` (source of a checker).
+fields: `weights` (one number per case), `checker` and `interactor` (their source, or an object with
+the fields of `verifier.types.Checker`).
 
 Where `assert_case` stands beside inputs and outputs, verl's sandbox_fusion scorer lets it override
 them and refuses lengths that differ; prime_code ignores it. Here it overrides, with the same
@@ -20,12 +21,12 @@ from verifier.testcases.fields import (
     function_name,
     keys_of,
     mapping,
-    optional_text,
     paired,
     sequence,
     stdin_suite,
     weights,
 )
+from verifier.testcases.helpers import checker_of, interactor_of
 from verifier.types import Suite
 
 
@@ -46,10 +47,15 @@ def load_prime(data: object, context: Context, *, raw: bool = False) -> Suite:
     fn_name = function_name(row.get("fn_name"), "fn_name") or context.fn_name
     if fn_name is None:
         return stdin_suite(
-            inputs, outputs, case_weights=case_weights, checker=optional_text(row, "checker")
+            inputs,
+            outputs,
+            case_weights=case_weights,
+            checker=checker_of(row.get("checker"), "checker"),
+            interactor=interactor_of(row.get("interactor"), "interactor"),
         )
-    if row.get("checker"):
-        raise SuiteError("checker", "a checker cannot judge the results of calls")
+    for name in ("checker", "interactor"):
+        if row.get(name):
+            raise SuiteError(name, "it cannot judge the results of calls")
     return call_suite(inputs, outputs, fn_name, raw=raw, case_weights=case_weights)
 
 

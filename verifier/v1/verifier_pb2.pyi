@@ -90,14 +90,29 @@ class ScorePolicy(_message.Message):
     def __init__(self, name: _Optional[str] = ..., n: _Optional[int] = ..., max_time_limit_hits: _Optional[int] = ..., total_cpu_time_s: _Optional[float] = ...) -> None: ...
 
 class Helper(_message.Message):
-    __slots__ = ("language", "source", "limits")
+    __slots__ = ("language", "source", "limits", "style", "files", "args", "full_points")
+    class FilesEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: bytes
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[bytes] = ...) -> None: ...
     LANGUAGE_FIELD_NUMBER: _ClassVar[int]
     SOURCE_FIELD_NUMBER: _ClassVar[int]
     LIMITS_FIELD_NUMBER: _ClassVar[int]
+    STYLE_FIELD_NUMBER: _ClassVar[int]
+    FILES_FIELD_NUMBER: _ClassVar[int]
+    ARGS_FIELD_NUMBER: _ClassVar[int]
+    FULL_POINTS_FIELD_NUMBER: _ClassVar[int]
     language: str
     source: bytes
     limits: Limits
-    def __init__(self, language: _Optional[str] = ..., source: _Optional[bytes] = ..., limits: _Optional[_Union[Limits, _Mapping]] = ...) -> None: ...
+    style: str
+    files: _containers.ScalarMap[str, bytes]
+    args: _containers.RepeatedScalarFieldContainer[str]
+    full_points: float
+    def __init__(self, language: _Optional[str] = ..., source: _Optional[bytes] = ..., limits: _Optional[_Union[Limits, _Mapping]] = ..., style: _Optional[str] = ..., files: _Optional[_Mapping[str, bytes]] = ..., args: _Optional[_Iterable[str]] = ..., full_points: _Optional[float] = ...) -> None: ...
 
 class ScoreRequest(_message.Message):
     __slots__ = ("request_id", "client_id", "priority", "response", "ground_truth", "suite_digest", "ground_truth_format", "data_source", "language", "fn_name", "extraction_policy", "limits", "comparator", "score_policy", "checker", "interactor", "excerpt_bytes", "extra_info", "no_cache", "deadline_s")

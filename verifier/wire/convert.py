@@ -11,11 +11,14 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from verifier.languages import resolve
 from verifier.types import (
     CaseResult,
+    Checker,
     Comparator,
     CompileFacts,
     Extraction,
+    Interactor,
     LimitOverrides,
     Limits,
     Outcome,
@@ -30,8 +33,11 @@ from verifier.types import (
 from verifier.v1 import verifier_pb2 as pb
 
 __all__ = [
+    "checker_from_pb",
     "comparator_from_pb",
     "comparator_to_pb",
+    "helper_to_pb",
+    "interactor_from_pb",
     "limits_from_pb",
     "limits_to_pb",
     "outcome_from_pb",
@@ -103,6 +109,44 @@ def comparator_from_pb(message: pb.Comparator) -> Comparator:
         abs_tol=message.abs_tol if message.HasField("abs_tol") else default.abs_tol,
         rel_tol=message.rel_tol if message.HasField("rel_tol") else default.rel_tol,
     )
+
+
+def helper_to_pb(helper: Checker | Interactor) -> pb.Helper:
+    """All fields."""
+    source = helper.source
+    return pb.Helper(
+        language=helper.language,
+        source=source.encode("utf-8", "replace") if isinstance(source, str) else source,
+        limits=overrides_to_pb(helper.limits),
+        style=helper.style,
+        files=dict(helper.files),
+        args=helper.args,
+        full_points=helper.full_points,
+    )
+
+
+def checker_from_pb(message: pb.Helper) -> Checker:
+    """Without a language it is Python; without a style, Python is a function."""
+    given = _helper_fields(message, "python")
+    style = message.style or ("function" if resolve(given["language"]) == "python" else "testlib")
+    return Checker(**given, style=style)
+
+
+def interactor_from_pb(message: pb.Helper) -> Interactor:
+    """What is absent takes the default of `Interactor`."""
+    return Interactor(**_helper_fields(message, "cpp"), style=message.style or "testlib")
+
+
+def _helper_fields(message: pb.Helper, language: str) -> dict[str, Any]:
+    return {
+        "source": message.source,
+        "language": message.language or language,
+        # A map has no order on the wire; the same files are to be the same program.
+        "files": tuple(sorted(message.files.items())),
+        "args": tuple(message.args),
+        "limits": overrides_from_pb(message.limits),
+        "full_points": message.full_points if message.HasField("full_points") else 1.0,
+    }
 
 
 def policy_to_pb(policy: ScorePolicy) -> pb.ScorePolicy:

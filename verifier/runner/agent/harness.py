@@ -21,13 +21,20 @@ VALUE, INPUT, CODE, PEER = 3, 4, 5, 6
 MAX_DEPTH = 200
 MAX_VALUE_BYTES = 64 * 1024 * 1024
 
-# Names that LeetCode-style answers use without importing them.
-CALL_NAMESPACE = (
-    "from typing import *\nfrom collections import *\nfrom functools import *\n"
-    "from itertools import *\nfrom heapq import *\nfrom bisect import *\nfrom math import *\n"
-    "from operator import *\nimport bisect, collections, copy, datetime, functools, heapq\n"
-    "import itertools, math, operator, random, re, string, sys, typing\n"
-    "from math import gcd, inf\n"
+# Names that LeetCode-style answers use without importing them: that site's own list. The builtins come
+# behind `operator`, whose `pow` takes two arguments. Compiled once: for every call it has to run again.
+CALL_NAMESPACE = compile(
+    "".join(
+        "from %s import *\n" % name
+        for name in (
+            "string re datetime collections heapq bisect copy math random statistics itertools "
+            "functools operator io sys json builtins typing"
+        ).split()
+    )
+    + "import bisect, collections, copy, datetime, functools, heapq, io, itertools, json, math\n"
+    "import operator, random, re, statistics, string, sys, typing\n",
+    "<names>",
+    "exec",
 )
 
 

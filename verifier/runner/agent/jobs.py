@@ -2,7 +2,7 @@
 
 import ctypes
 import fcntl
-import glob
+import fnmatch
 import json
 import os
 import platform
@@ -16,6 +16,7 @@ from . import frames, libjail, zygote
 KILLERS = ("none", "cpu", "wall", "output", "memory", "cancel", "gone")
 STDERR_KEEP = 16 * 1024
 VALUE_BYTES = 64 * 1024 * 1024
+MAX_OUTPUT_DEPTH = 16
 MAX_ARTIFACT_BYTES = 256 * 1024 * 1024
 F_ADD_SEALS, ALL_SEALS = 1033, 0x1 | 0x2 | 0x4 | 0x8
 PYTHON = ["/usr/bin/python3", "-s", "-X", "int_max_str_digits=0"]
@@ -119,10 +120,9 @@ class Runner:
         null = os.open("/dev/null", os.O_RDONLY | os.O_CLOEXEC)
         try:
             for index, data in enumerate(inputs):
-                memfds = []
+                memfds: list[int] = []
                 try:
-                    for blob in data:
-                        memfds.append(sealed("input", blob))
+                    memfds.extend(sealed("input", blob) for blob in data)
                     stdin_fd, stdout_fd = wires[2 * index : 2 * index + 2] or (memfds[0], -1)
                     facts, blobs = self.one(
                         limits,
@@ -227,7 +227,10 @@ class Runner:
         peer_fd=-1,
         with_value=False,
     ):
-        """One run: (facts, [stdout, stderr, value]). A given `stdout_fd` is the caller's, and not read."""
+        """One run: (facts, [stdout, stderr, value]).
+
+        A `stdout_fd` that is given is the caller's business: what goes there is not read here.
+        """
         out_r, out_w = (-1, -1) if stdout_fd >= 0 else os.pipe2(os.O_CLOEXEC)
         err_r, err_w = os.pipe2(os.O_CLOEXEC)
         status_r, status_w = os.pipe2(os.O_CLOEXEC)
@@ -236,6 +239,9 @@ class Runner:
         handed = [fd for fd in (out_w, err_w, status_w, value_w) if fd >= 0]
         watch = libjail.Watch()
         try:
+            if value_w >= 0:
+                # A program that is told /proc/self/fd/3 opens it anew, as another user.
+                os.fchmod(value_w, 0o666)
             for fd in opened:
                 fcntl.fcntl(fd, fcntl.F_SETFL, os.O_NONBLOCK)
             watch.abi = libjail.ABI
@@ -424,34 +430,66 @@ def safe_name(name):
 
 
 def empty(folder):
-    """Remove all in a folder.
+    """Remove all in a folder. Every process that could race is dead, and no link is followed.
 
-    Every process that could race is dead; rmtree does not follow links.
+    A program may have nested folders deeper than any path may be long, and taken the rights off
+    them: what is in a folder is lifted to the top before the folder itself goes.
     """
-    with os.scandir(folder) as entries:
-        for entry in list(entries):
-            if entry.is_dir(follow_symlinks=False):
-                make_removable(entry.path)
-                shutil.rmtree(entry.path)
-            else:
+    lifted = 0
+    while True:
+        with os.scandir(folder) as entries:
+            found = list(entries)
+        if not found:
+            return
+        for entry in found:
+            if not entry.is_dir(follow_symlinks=False):
                 os.unlink(entry.path)
+                continue
+            os.chmod(entry.path, 0o700)
+            with os.scandir(entry.path) as entries:
+                inner = list(entries)
+            for child in inner:
+                if child.is_dir(follow_symlinks=False):
+                    os.chmod(child.path, 0o700)
+                    lifted += 1
+                    os.rename(child.path, "%s/.%s-%d" % (folder, os.urandom(8).hex(), lifted))
+                else:
+                    os.unlink(child.path)
+            os.rmdir(entry.path)
 
 
-def make_removable(folder):
-    """A program may have taken the rights off its own folders."""
-    for path, folders, _ in os.walk(folder, topdown=True):
-        os.chmod(path, 0o700)
-        for name in folders:
-            inner = os.path.join(path, name)
-            if not os.path.islink(inner):
-                os.chmod(inner, 0o700)
+def matching(folder, parts):
+    """Files below a folder that match a pattern's parts; `**` is any number of folders.
+
+    No link is followed on the way (glob would), so there is no way out and no circle.
+    """
+    if parts[0] == "**":
+        if len(parts) > 1:
+            yield from matching(folder, parts[1:])
+    if folder.count("/") > MAX_OUTPUT_DEPTH:
+        return
+    try:
+        with os.scandir(folder) as entries:
+            found = sorted(entries, key=lambda e: e.name)
+    except OSError:
+        return
+    for entry in found:
+        inside = entry.is_dir(follow_symlinks=False)
+        if parts[0] == "**":
+            if inside:
+                yield from matching(entry.path, parts)
+        elif fnmatch.fnmatchcase(entry.name, parts[0]):
+            if len(parts) == 1:
+                yield entry.path
+            elif inside:
+                yield from matching(entry.path, parts[1:])
 
 
 def collect(patterns):
     """The compiler's outputs: regular files only, opened without following links."""
     found, total = [], 0
     for pattern in patterns:
-        for path in sorted(glob.glob(os.path.join("/build", pattern), recursive=True)):
+        for path in matching("/build", pattern.split("/")):
             try:
                 fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
             except OSError:

@@ -33,10 +33,12 @@ class Approx:
         try:
             if math.isnan(expected):
                 return self.nan_ok and math.isnan(actual)
+            if math.isinf(expected) or isinstance(expected, bool):
+                return actual == expected
             return actual == expected or abs(actual - expected) <= max(
                 self.abs, self.rel * abs(expected)
             )
-        except TypeError:
+        except (TypeError, ArithmeticError):  # not numbers, or too big for a float
             return actual == expected
 
     __hash__ = None
@@ -55,9 +57,18 @@ class Raised:
         return re.search(pattern, str(self.value)) is not None
 
 
+def raises(expected, *call, match=None, **keywords):
+    """The block, or the call of a function with arguments, has to raise `expected`."""
+    if not call:
+        return raising(expected, match)
+    with raising(expected, match) as info:
+        call[0](*call[1:], **keywords)
+    return info
+
+
 @contextlib.contextmanager
-def raises(expected, match=None):
-    """The block has to raise `expected`."""
+def raising(expected, match):
+    """`raises` around a block."""
     info = Raised()
     try:
         yield info

@@ -6,27 +6,32 @@ with a handle for an object of its own classes. A handle can be asked for attrib
 equal to itself alone, so nothing the program defines decides a comparison. Functions that a test passes in
 are called back. Lists and other containers that a call changed are changed on the test side too.
 
+What a program answers is data, but it also picks the data: a forged answer may name what nobody asked for, raise
+what ends a loop early, or leave. So the test side takes names only as asked for and never where the library has
+a meaning for them (known.py), lets nothing but `next` stop an iteration, and does not believe in a test whose
+program is gone, or that never used it.
+
 The record that a test came to its end is written by the test side to a channel that only it has.
 """
 
 import builtins
-import importlib
+import collections
+import copy
 import json
 import socket
 import struct
 import sys
+import threading
 import traceback
 import types
 
-from . import plain, pytest_shim
+from . import known, plain, pytest_shim
 
 LENGTH = struct.Struct(">I")
-# Modules that tests use and expect the solution to have imported.
-MODULES = "math collections itertools functools re string random heapq bisect copy json datetime decimal fractions typing".split()
 
 
-class Gone(Exception):
-    """The program's process is not there any more."""
+class Gone(BaseException):
+    """The program's process is not there any more. No `except Exception` of a test may hide that."""
 
 
 class Link:
@@ -198,7 +203,16 @@ OPERATORS = {
     "contains": lambda o, x: x in o,
     "enter": lambda o: o.__enter__(),
     "exit": lambda o: o.__exit__(None, None, None),
+    "copy": copy.copy,
+    "deepcopy": copy.deepcopy,
 }
+# What strings and sets answer with yes or no. An object of the program's is neither, and its yes is worth nothing.
+PREDICATES = frozenset(
+    n for n in dir(str) + dir(set) if n.startswith("is") or n in ("startswith", "endswith")
+)
+# Special attributes that are read like others. For the rest a type is asked, and only numpy asks an object: for
+# memory to read as an array.
+SPECIAL = frozenset("__name__ __qualname__ __doc__ __dict__ __annotations__".split())
 
 
 # ---------------------------------------------------------------- the tests' side
@@ -226,26 +240,46 @@ class Tests:
     def __init__(self, link):
         self.link = link
         self.stand_ins, self.callbacks, self.exceptions = {}, [], {}
+        self.classes = set()
+        self.gone = self.used = False
+        self.turn = threading.RLock()
 
     def request(self, *message):
-        self.link.send(list(message))
-        while True:
-            kind, *rest = self.link.receive()
-            if kind == "back":
-                self.link.send(self.call_back(*rest))
-            elif kind == "raise":
-                raise rebuild(rest[0], rest[1], self.exceptions)
-            else:
-                return rest
+        """One question, and the program's questions back while it answers; threads of a test take turns."""
+        stops = message[0] == "operator" and message[2] == "next"
+        with self.turn:
+            try:
+                self.link.send(list(message))
+                while True:
+                    kind, *rest = self.link.receive()
+                    if kind == "back":
+                        self.link.send(self.call_back(*rest))
+                    elif kind == "raise":
+                        raise rebuild(rest[0], rest[1], self.exceptions, stops)
+                    else:
+                        return rest
+            except Gone:
+                self.gone = True
+                raise
+
+    def ask(self, *message):
+        """A question to an object, answered with a value."""
+        self.used = True
+        value, _ = self.request(*message)
+        return plain.decode(value, self.stand_in)
 
     def call(self, target, arguments, keywords):
+        self.used = True
         encoded = [self.encode(a) for a in arguments]
         value, changes = self.request(
             "call", target, encoded, {k: self.encode(v) for k, v in keywords.items()}
         )
         for index, content in changes.items():
             replace(arguments[int(index)], plain.decode(content, self.stand_in))
-        return plain.decode(value, self.stand_in)
+        result = plain.decode(value, self.stand_in)
+        if target in self.classes and type(result) is Object:
+            object.__setattr__(result, "_constructed", True)
+        return result
 
     def call_back(self, number, arguments):
         try:
@@ -266,22 +300,27 @@ class Tests:
         return self.stand_ins[number]
 
     def names(self, wanted):
-        """Stand-ins for what the program defines of `wanted`."""
+        """Stand-ins for what the program defines of `wanted`, and of nothing else."""
         (found,) = self.request("names", sorted(wanted))
-        return {name: self.introduced(name, *how) for name, how in found.items()}
+        pairs = [(n, self.introduced(n, *found[n])) for n in sorted(wanted) if n in found]
+        return {name: value for name, value in pairs if value is not known.UNKNOWN}
 
     def introduced(self, name, kind, value):
         if kind == "module":
-            root = value.partition(".")[0]
-            if root in getattr(sys, "stdlib_module_names", MODULES) or root == "numpy":
-                return importlib.import_module(value)
-            return None
+            # Under its own name only: an alias would let the program choose what a test's name means.
+            if name != value or name not in getattr(sys, "stdlib_module_names", known.MODULES):
+                return known.UNKNOWN
+            return known.module(name)
         if kind == "exception":
+            self.used = True
             if name not in self.exceptions:
-                self.exceptions[name] = type(name, (builtin_exception(value),), {})
+                self.exceptions[name] = type(name, (harmless(builtin_exception(value)),), {})
             return self.exceptions[name]
         if kind == "value":
+            self.used = True
             return plain.decode(value, None)
+        if name[:1].isupper():
+            self.classes.add(value)
         return self.stand_in(value)
 
 
@@ -289,35 +328,43 @@ def replace(container, content):
     """Give a container of the test's the content that the program's copy has now."""
     if isinstance(container, (list, bytearray)):
         container[:] = content
-    else:
+    elif isinstance(container, (dict, set, collections.deque)):
         container.clear()
-        (container.extend if hasattr(container, "extend") else container.update)(content)
+        (container.extend if isinstance(container, collections.deque) else container.update)(content)
 
 
 class Object:
     """An object that lives in the program's process."""
 
-    __slots__ = ("_number", "_tests")
+    __slots__ = ("_constructed", "_number", "_tests")
 
     def __init__(self, tests, number):
         object.__setattr__(self, "_tests", tests)
         object.__setattr__(self, "_number", number)
+        object.__setattr__(self, "_constructed", False)
 
     def __call__(self, *arguments, **keywords):
         return self._tests.call(self._number, list(arguments), keywords)
 
     def __getattr__(self, name):
-        value, _ = self._tests.request("get", self._number, name)
-        return plain.decode(value, self._tests.stand_in)
+        if (name.startswith("__") and name.endswith("__") and name not in SPECIAL) or (
+            name in PREDICATES
+        ):
+            raise AttributeError(name)
+        return self._tests.ask("get", self._number, name)
 
     def __setattr__(self, name, value):
         self._tests.request("set", self._number, name, self._tests.encode(value))
 
     def _operator(self, name, *arguments):
-        value, _ = self._tests.request(
-            "operator", self._number, name, [self._tests.encode(a) for a in arguments]
-        )
-        return plain.decode(value, self._tests.stand_in)
+        given = [self._tests.encode(a) for a in arguments]
+        return self._tests.ask("operator", self._number, name, given)
+
+    def __copy__(self):
+        return self._operator("copy")
+
+    def __deepcopy__(self, memo):
+        return self._operator("deepcopy")
 
     def __len__(self):
         return self._operator("len")
@@ -335,7 +382,10 @@ class Object:
         self._operator("set_item", key, value)
 
     def __contains__(self, item):
-        return self._operator("contains", item)
+        # Where a function should return a collection, what it holds decides and not what it says.
+        if self._constructed:
+            return self._operator("contains", item)
+        return any(item == each for each in self)
 
     def __bool__(self):
         return True
@@ -378,14 +428,22 @@ def builtin_exception(names):
     return found if isinstance(found, type) and issubclass(found, BaseException) else Exception
 
 
-def rebuild(names, text, known=None):
-    """An exception like the one that was raised on the other side."""
+def harmless(kind):
+    """SystemExit and the like are the program's business; StopIteration would end a loop of the test's early, as
+    if all had been looked at (`all(map(check, cases))`)."""
+    if issubclass(kind, Exception) and not issubclass(kind, (StopIteration, StopAsyncIteration)):
+        return kind
+    return RuntimeError
+
+
+def rebuild(names, text, introduced=None, stops=True):
+    """An exception like the one that was raised on the other side. `stops`: it may be a StopIteration."""
     for name in names:
-        if known and name in known:
-            return known[name](text)
+        if introduced and name in introduced:
+            return introduced[name](text)
     kind = builtin_exception(names)
-    if not issubclass(kind, Exception):  # SystemExit and the like are the program's business
-        kind = RuntimeError
+    if not (stops and kind is StopIteration):
+        kind = harmless(kind)
     try:
         return kind(text)
     except Exception:
@@ -426,35 +484,82 @@ def run_tests(fd, source):
     """
     given = json.loads(source)
     tests = Tests(Link(fd))
-    namespace = {"__name__": "__tests__", "__builtins__": builtins}
-    solution = Solution(tests)
-    sys.modules["solution"] = solution
+    main = types.ModuleType("__main__")  # where unittest looks for test cases
+    main.__name__ = "__tests__"
+    sys.modules.update(__main__=main, solution=Solution(tests))
     sys.modules.setdefault("pytest", pytest_shim.module())
+    record = run_source(tests, given, main.__dict__)
+    # A test may have caught what its program's end raised.
+    return None if tests.gone else record
+
+
+def run_source(tests, given, namespace):
+    """Run the source; a record of how it ended."""
+    outcomes = []
+    namespace["__builtins__"] = builtins
     try:
         test = compile(given["test"], "/program/test.py", "exec", dont_inherit=True)
-        if given["preamble"]:
-            exec(
-                compile(given["preamble"], "/program/preamble.py", "exec", dont_inherit=True),
-                namespace,
-            )
-        own = set(namespace)
-        wanted = {n for n in wanted_names(test) if not hasattr(builtins, n)} - own
+        names = wanted_names(test)
+        preamble = compile(given["preamble"], "/program/preamble.py", "exec", dont_inherit=True)
+        mean_known_things(namespace, names | wanted_names(preamble), given["entry_point"])
+        exec(preamble, namespace)
+        if "unittest" in names:
+            outcomes = watch_unittest()
+        wanted = {n for n in names if not hasattr(builtins, n)} - set(namespace)
         if given["entry_point"]:
             wanted.add(given["entry_point"])
-        for name in MODULES:
-            namespace.setdefault(name, importlib.import_module(name))
         namespace.update(tests.names(wanted))
         exec(test, namespace)
     except AssertionError as e:
         return failed("assertion", e)
-    except Gone:
-        return None
-    except SystemExit:
-        return {"ok": False, "kind": "raised", "error": "SystemExit"}
+    except SystemExit as e:
+        if e.code or not outcomes:  # unittest.main() leaves with False when all is well
+            return {"ok": False, "kind": "raised", "error": "SystemExit"}
     except BaseException as e:
         traceback.print_exc()
         return failed("raised", e)
+    for error in outcomes:
+        if error is not None:
+            return failed("assertion" if isinstance(error, AssertionError) else "raised", error)
+    if not tests.used:
+        return failed("raised", RuntimeError("the test did not use the program"))
     return {"ok": True}
+
+
+def mean_known_things(namespace, names, entry_point):
+    """Give names the library's meaning where they have one."""
+    for name in names:
+        if not hasattr(builtins, name):
+            meaning = known.meaning(name, entry_point)
+            if meaning is not known.UNKNOWN:
+                namespace[name] = meaning
+
+
+def watch_unittest():
+    """The outcomes of unittest's cases, which its runners print and may then forget: None or what was raised."""
+    import unittest
+
+    outcomes = []
+
+    class Watched(unittest.TextTestResult):
+        def addSuccess(self, test):
+            outcomes.append(None)
+            super().addSuccess(test)
+
+        def addFailure(self, test, error):
+            outcomes.append(error[1])
+            super().addFailure(test, error)
+
+        def addError(self, test, error):
+            outcomes.append(error[1])
+            super().addError(test, error)
+
+        def addSubTest(self, test, subtest, error):
+            outcomes.append(error and error[1])
+            super().addSubTest(test, subtest, error)
+
+    unittest.TextTestRunner.resultclass = Watched
+    return outcomes
 
 
 def failed(kind, error):

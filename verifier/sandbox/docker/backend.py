@@ -14,6 +14,7 @@ import os
 import re
 import shutil
 import socket
+import struct
 import tempfile
 import time
 from collections.abc import Callable, Collection
@@ -34,6 +35,7 @@ DEFAULT_IMAGE = "verifier-sandbox:latest"
 START_S = 60.0
 ENGINE_TIMEOUT_S = 60
 WORKERS = 4
+PEER = struct.Struct("3i")  # struct ucred
 FOLDER_NAME = re.compile(r"verifier-(?P<run_id>\d+-\d+-\w+-\d+)-\w+")
 T = TypeVar("T")
 
@@ -138,6 +140,10 @@ class DockerSandbox(WarmSandbox):
         try:
             path = await self._call(lambda: self._create(name, created))
             sock = await self._call(lambda: self._connect(path, created["id"]))
+            # Whoever listens: the container's first process, 0 where this host has no number for it
+            slot.pid = PEER.unpack(
+                sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, PEER.size)
+            )[0]
             await slot.connect(sock, START_S)
         except SlotError as e:
             await slot.close()

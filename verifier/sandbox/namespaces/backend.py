@@ -167,6 +167,7 @@ class NamespaceSandbox(WarmSandbox):
             config, fds = group.runner_config()
             config["ids"] = _ids(number)
             process = await asyncio.to_thread(_start, config, theirs, fds)
+            slot.pid = process.pid
             theirs.close()
             group.release_fds()
             await slot.connect(ours, START_S)
