@@ -8,6 +8,9 @@ import os
 
 import pytest
 
+# Else gRPC's C core reports every connection that a test breaks, between pytest's lines.
+os.environ.setdefault("GRPC_VERBOSITY", "ERROR")
+
 from verifier.engine import make_sandbox
 from verifier.errors import BackendError, GuaranteeError
 

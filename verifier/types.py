@@ -169,12 +169,16 @@ class Program:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One test case. Which fields are set follows from the suite's kind (see `SuiteKind`)."""
+    """One test case. Which fields are set follows from the suite's kind (see `SuiteKind`).
+
+    `group` names its subtask, for the score policy of that name.
+    """
 
     stdin: bytes = b""
     expected: bytes | None = None
     test: str | None = None
     weight: float = 1.0
+    group: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -439,10 +443,17 @@ class ScorePolicy:
     Attributes:
         name: One of `verifier.judging.SCORE_POLICIES`.
         n: For "first_n": how many cases count.
+        no_code: Score of a response without a program.
+        compile_error: Score of a program that does not compile.
+        empty_output: Score of a program that printed nothing in any case and was right in none;
+            None: as its cases say.
     """
 
     name: str = "pass_rate"
     n: int = 10
+    no_code: float = 0.0
+    compile_error: float = 0.0
+    empty_output: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -233,6 +233,48 @@ async def test_a_contended_wall_kill_is_run_again_alone():
     await sleeper.close()
 
 
+async def test_all_or_nothing_stops_early_and_says_the_same_on_any_number_of_slots():
+    def script(job, data):
+        wrong = data in (b"5\n", b"30\n")
+        return RunFacts(exit_code=0, stdout=b"no" if wrong else data)
+
+    seen = set()
+    for slots in (1, 2, 4):
+        sandbox = FakeSandbox(script)
+        engine = await engine_over(sandbox, slots=slots)
+        result = await engine.score(
+            ScoreTask(RESPONSE, suite(60), policy=ScorePolicy("all_or_nothing"))
+        )
+        seen.add((result.score, result.status, tuple(c.status for c in result.cases)))
+        assert len(sandbox.runs) < 60 or slots == 4
+        await engine.close()
+    ((score, status, statuses),) = seen
+    assert (score, status) == (0.0, Status.WRONG_ANSWER)
+    assert statuses == (Status.ACCEPTED,) * 5 + (Status.WRONG_ANSWER,) + (Status.SKIPPED,) * 54
+
+
+async def test_subtasks_and_the_scores_of_no_answer():
+    def script(job, data):
+        return RunFacts(exit_code=0, stdout=b"x" if data == b"1\n" else data)
+
+    engine = await engine_over(FakeSandbox(script))
+    grouped = suite(4, groups=["a", "a", "b", "b"], weights=[1, 1, 3, 3])
+    result = await engine.score(ScoreTask(RESPONSE, grouped, policy=ScorePolicy("subtasks")))
+    assert result.score == 0.75
+    policy = ScorePolicy(no_code=-0.5, compile_error=-0.25, empty_output=-0.125)
+    none = await engine.score(ScoreTask("no idea", suite(2), policy=policy))
+    assert (none.score, none.status) == (-0.5, Status.NO_CODE)
+    await engine.close()
+    broken = CompileFacts(ok=False, facts=RunFacts(exit_code=1))
+    other = await engine_over(FakeSandbox(compile_script=lambda job: broken))
+    assert (await other.score(ScoreTask(RESPONSE, suite(2), policy=policy))).score == -0.25
+    await other.close()
+    silent = await engine_over(FakeSandbox(lambda job, data: RunFacts(exit_code=0)))
+    assert (await silent.score(ScoreTask(RESPONSE, suite(2), policy=policy))).score == -0.125
+    assert (await silent.score(ScoreTask(RESPONSE, suite(2)))).score == 0.0
+    await silent.close()
+
+
 @pytest.mark.parametrize(
     ("change", "field"),
     [

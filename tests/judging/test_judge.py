@@ -319,6 +319,24 @@ SCORES = [
 ]
 
 
+def test_partial_points_and_subtasks() -> None:
+    half = [A, W, W]
+    assert aggregate(half, [1, 1, 1], ScorePolicy(), points=[None, 0.5, None]) == 0.5
+    assert aggregate([A, A], [1, 3], ScorePolicy("weighted"), points=[1.0, 0.5]) == 0.625
+    assert aggregate([A, A], [1, 1], ScorePolicy("all_or_nothing"), points=[1.0, 0.5]) == 1.0
+    assert aggregate([A, A], [1, 1], ScorePolicy(), points=[7.0, -1.0]) == 0.5
+    groups = ["a", "a", "b"]
+    assert aggregate([A, W, A], [1, 1, 2], ScorePolicy("subtasks"), groups=groups) == 0.5
+    points = [1.0, 0.5, None]
+    assert (
+        aggregate([A, W, A], [1, 1, 2], ScorePolicy("subtasks"), points=points, groups=groups)
+        == 0.75
+    )
+    assert aggregate([A, W], [1, 1], ScorePolicy("subtasks")) == 0.5
+    with pytest.raises(ValueError, match="groups"):
+        aggregate([A, W], [1, 1], ScorePolicy("subtasks"), groups=["a"])
+
+
 @pytest.mark.parametrize(("policy", "statuses", "weights", "score"), SCORES)
 def test_aggregate(policy: str, statuses: list[Status], weights: list[float], score: float) -> None:
     assert aggregate(statuses, weights, ScorePolicy(policy)) == pytest.approx(score, abs=1e-12)

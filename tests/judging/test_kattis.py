@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import itertools
 import random
+import re
 import subprocess
+from decimal import Decimal
 from importlib import resources
 
 import pytest
@@ -53,11 +55,15 @@ def judge(tmp_path):
 
 WORDS = (
     *(
-        b"a A abc aBC \xc3\xa9 \xc3\x89 1 1.0 1. .5 0.5 5e-1 +1 -0 0 01 1e0 1E0 2 1.4 1.6 1.0005 1.002"
+        b"a A abc aBC \xc3\xa9 \xc3\x89 1 1.0 1. .5 0.5 5e-1 +1 -0 0 01 1e0 1E0 2 1.4 1.6 1.0005"
     ).split(),
     *(
-        b"1000000 1000400 1e400 -1e400 inf INF nan 0x1 0x.8p1 0x 1e 1e+ 1_0 1,0 . - + 1-1 1a 1e-400"
+        b"1000000 1000400 1e400 -1e400 inf INF nan 0x1 0x.8p1 0x1p 0x1p1 0x 1e 1e+ 1_0 1,0 . - +"
     ).split(),
+    b"1-1",
+    b"1a",
+    b"1e-400",
+    b"1.002",
     b"9007199254740993",
     b"9007199254740992",
 )
@@ -83,7 +89,7 @@ def pairs():
         )
 
 
-SOME = sorted(set(pairs()), key=lambda pair: hash(pair[0]) if False else pair)
+PAIRS = sorted(set(pairs()))
 
 
 @pytest.mark.parametrize("tolerance", TOLERANCES)
@@ -93,8 +99,52 @@ def test_every_flag_judges_the_same(judge, name, tolerance):
     chance = random.Random(f"{name} {tolerance}")
     differ = [
         (output, expected)
-        for output, expected in chance.sample(SOME, 250)
+        for output, expected in chance.sample(PAIRS, 60)
         if compare(output, expected, Comparator(name, *tolerance)).ok
         is not judge(output, expected, flags)
     ]
     assert differ == []
+
+
+STRICT = re.compile(rb"[+-]?(?:(?:0|[1-9]\d*)(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?")
+
+
+def _differing(output, expected):
+    return [(a, b) for a, b in zip(output.split(), expected.split(), strict=False) if a != b]
+
+
+def _equal_numbers(output, expected):
+    """`tokens` compares numbers by their value also where no tolerance is asked for."""
+    return all(
+        STRICT.fullmatch(a) and STRICT.fullmatch(b) and Decimal(a.decode()) == Decimal(b.decode())
+        for a, b in _differing(output, expected)
+    )
+
+
+def _odd_numbers(output, expected):
+    """`float` asks for numbers as people write them: no leading zeros, nothing of C's."""
+    return any(
+        not (STRICT.fullmatch(a) and STRICT.fullmatch(b)) for a, b in _differing(output, expected)
+    )
+
+
+@pytest.mark.parametrize(
+    ("comparator", "flags", "listed"),
+    [
+        (Comparator("tokens", 0.0, 0.0), ("case_sensitive",), _equal_numbers),
+        (
+            Comparator("float", 1e-3, 1e-3),
+            ("case_sensitive", "float_tolerance", "1e-3"),
+            _odd_numbers,
+        ),
+    ],
+)
+def test_our_own_comparators_differ_where_it_is_listed(judge, comparator, flags, listed):
+    chance = random.Random(comparator.name)
+    differ = [
+        (output, expected)
+        for output, expected in chance.sample(PAIRS, 250)
+        if compare(output, expected, comparator).ok is not judge(output, expected, flags)
+    ]
+    assert differ
+    assert [pair for pair in differ if not listed(*pair)] == []

@@ -243,13 +243,8 @@ def exit_code(gap: Gap) -> bool:
 
 def name_error(gap: Gap) -> bool:
     """It uses a name that it does not import."""
-    said = "" if gap.result is None else gap.result.message + gap.result.stderr.decode()
-    supplied = gap.scorer == "prime" or (gap.suite is not None and gap.suite.fn_name is not None)
-    return (
-        runs(gap)
-        and supplied
-        and re.search(r"NameError: name '\w+' is not defined", said) is not None
-    )
+    said = b"" if gap.result is None else gap.result.stderr
+    return stdin_run(gap) and re.search(rb"NameError: name '\w+' is not defined", said) is not None
 
 
 def recursion(gap: Gap) -> bool:
@@ -527,7 +522,7 @@ LIST = (
     Difference("threads-are-waited-for", thread_left, _("ok"), _("failed"), ("prime",)),
     Difference("nothing-is-taken-away", taken_away, _("failed"), _("ok"), ("prime",)),
     Difference("exit-codes-count", exit_code, _("ok"), _("failed"), ("prime",)),
-    Difference("names-are-imported", name_error, _("ok"), FAILED),
+    Difference("names-are-imported", name_error, _("ok"), _("failed"), ("prime",)),
     Difference("recursion-limit", recursion, _("ok"), _("failed"), ("prime",)),
     Difference("integers-of-any-size", many_digits, FAILED, _("ok")),
     Difference("a-process-for-each-case", own_process, (1.0,), (True,), ("prime",)),

@@ -1,14 +1,26 @@
-"""The interpreter of the environment that `scripts/verl-venv` makes, and runs in it."""
+"""The interpreter of the environment that `scripts/verl-venv` makes, and runs in it.
+
+Without that environment its tests are skipped; with VERIFIER_REQUIRE_VERL=1, as in CI, they fail.
+"""
 
 from __future__ import annotations
 
 import os
 import subprocess
+import tempfile
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
+
+
+def cannot(reason: str, *, unless: str = "VERIFIER_REQUIRE_VERL") -> NoReturn:
+    """A skip, or a failure where the caller said that it has to be there."""
+    if os.environ.get(unless) == "1":
+        pytest.fail(reason)
+    pytest.skip(reason)
 
 
 def verl_python() -> str:
@@ -18,27 +30,27 @@ def verl_python() -> str:
         return given
     default = ROOT / ".venv-verl" / "bin" / "python"
     if not default.exists():
-        pytest.skip(
-            "no verl environment: scripts/verl-venv makes one (or set VERIFIER_VERL_PYTHON)"
-        )
+        cannot("no verl environment: scripts/verl-venv makes one (or set VERIFIER_VERL_PYTHON)")
     return str(default)
 
 
 def run_in_verl(*argv: str | Path, timeout_s: float) -> str:
     """Run a script there, with the checkout importable; its standard output."""
-    done = subprocess.run(
-        [verl_python(), *map(str, argv)],
-        cwd=ROOT,
-        env={
-            **os.environ,
-            "PYTHONPATH": str(ROOT),
-            "RAY_AUTH_MODE": "disabled",
-            "TOKENIZERS_PARALLELISM": "false",
-        },
-        capture_output=True,
-        text=True,
-        timeout=timeout_s,
-        check=False,
-    )
+    # verl runs programs in its own process: what they leave is left in the current folder.
+    with tempfile.TemporaryDirectory() as folder:
+        done = subprocess.run(
+            [verl_python(), *map(str, argv)],
+            cwd=folder,
+            env={
+                **os.environ,
+                "PYTHONPATH": str(ROOT),
+                "RAY_AUTH_MODE": "disabled",
+                "TOKENIZERS_PARALLELISM": "false",
+            },
+            capture_output=True,
+            text=True,
+            timeout=timeout_s,
+            check=False,
+        )
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-4000:]
     return done.stdout

@@ -41,6 +41,7 @@ from verifier.types import (
     RunTask,
     ScoreTask,
     Status,
+    SuiteKind,
     Timing,
 )
 
@@ -331,13 +332,31 @@ async def _extract(task: ScoreTask) -> extraction.Extracted:
 
 def _scored(base: Result, task: ScoreTask, cases: list[CaseResult], timing: Timing) -> Result:
     statuses = [c.status for c in cases]
-    weights = [c.weight for c in task.suite.cases]
     return base.replace(
-        score=judging.aggregate(statuses, weights, task.policy),
+        score=_score(task, cases),
         status=judging.overall_status(statuses),
         passed=sum(s is Status.ACCEPTED for s in statuses),
         cases=tuple(cases),
         timing=timing,
+    )
+
+
+def _score(task: ScoreTask, cases: list[CaseResult]) -> float:
+    policy, suite = task.policy, task.suite
+    if all(c.status is Status.NO_CODE for c in cases):
+        return policy.no_code
+    if all(c.status is Status.COMPILE_ERROR for c in cases):
+        return policy.compile_error
+    if policy.empty_output is not None and suite.kind is SuiteKind.STDIN:
+        silent = all(c.stdout_bytes == 0 and c.status is not Status.ACCEPTED for c in cases)
+        if silent:
+            return policy.empty_output
+    return judging.aggregate(
+        [c.status for c in cases],
+        [c.weight for c in suite.cases],
+        policy,
+        points=[c.points for c in cases],
+        groups=[c.group for c in suite.cases],
     )
 
 

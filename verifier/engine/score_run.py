@@ -85,6 +85,8 @@ class ScoreRun:
         self.queue_s = 0.0
         self.cases: list[CaseResult | None] = [None] * len(task.suite.cases)
         self.suspects: list[int] = []
+        # Index of the first case that decides the score by itself, where the policy has that.
+        self.decided: int | None = None
         self.batches: deque[tuple[int, range]] = deque()
 
     def compiled_for_result(self) -> CompileFacts | None:
@@ -111,7 +113,7 @@ class ScoreRun:
         holder: list[Slot] = []
         try:
             if not await self._compile(holder):
-                return [c for c in self.cases if c is not None]
+                return self._all()
             for judge in (self.checker, self.interactor):
                 if judge is not None:
                     await self._compile_beside(judge, holder)
@@ -135,7 +137,7 @@ class ScoreRun:
                 self.pool.give_back(slot)
         if self.suspects:
             await self._rerun_alone()
-        return [c for c in self.cases if c is not None]
+        return self._all()
 
     async def _take(self, holder: list[Slot]) -> None:
         asked = time.monotonic()
@@ -228,7 +230,7 @@ class ScoreRun:
         return range(first, batch.stop)
 
     async def _run_batch(self, slot: Slot, batch: range) -> None:
-        if not batch:
+        if not batch or self._needless(batch.start):
             return
         if self.interactor is not None:
             await self._talk_batch(slot, self.interactor, batch)
@@ -246,6 +248,8 @@ class ScoreRun:
                         self._keep(index, facts, await self._judge(index, facts))
                     elif unchecked.add(index, facts) > MAX_BATCH_BYTES:
                         await self._check(slot, self.checker, unchecked)
+                    if self._needless(index + 1):
+                        break
             if self.checker is not None:
                 await self._check(slot, self.checker, unchecked)
         finally:
@@ -300,6 +304,21 @@ class ScoreRun:
         job = run_job(self.recipe, harness, artifact, inputs, self.limits, suite.fn_name or "")
         return slot.run(job)  # type: ignore[return-value]  # an async generator in every backend
 
+    def _needless(self, index: int) -> bool:
+        """A case before this one has decided the score: early stop."""
+        return self.decided is not None and index > self.decided
+
+    def _all(self) -> list[CaseResult]:
+        """One result per case.
+
+        What the early stop made needless is SKIPPED, also where it ran on another slot already:
+        results do not depend on timing.
+        """
+        return [
+            CaseResult(i, Status.SKIPPED) if c is None or self._needless(i) else c
+            for i, c in enumerate(self.cases)
+        ]
+
     async def _judge(self, index: int, facts: RunFacts) -> judging.Verdict:
         task = self.task
         if len(facts.stdout) > JUDGE_INLINE_BYTES:
@@ -309,6 +328,9 @@ class ScoreRun:
         return judging.judge(task.suite, index, facts, self.limits, task.comparator)
 
     def _keep(self, index: int, facts: RunFacts, verdict: judging.Verdict) -> None:
+        decides = self.task.policy.name == "all_or_nothing" and index not in self.suspects
+        if decides and verdict.status is not Status.ACCEPTED:
+            self.decided = index if self.decided is None else min(self.decided, index)
         keep = self.task.excerpt_bytes
         self.cases[index] = CaseResult(
             index=index,

@@ -15,9 +15,11 @@ BLOCK_BYTES = 64 * 1024
 
 # The blanks of `bytes.split`, but for line feeds.
 _TO_SPACE = bytes.maketrans(b"\t\r\v\f", b"    ")
+_TO_X = bytes(code if code in b" \t\n\r\v\f" else ord("x") for code in range(256))
 _NOT_SEPARATORS = bytes(code for code in range(256) if code not in b" \n")
 _LONG_RUN = re.compile(rb" {2,}")
 _LONG_GAP = re.compile(rb"\n{2,}")
+_LONG_WORD = re.compile(rb"x{2,}")
 # Passes that halve each run of blanks before a regular expression, which takes a run at once but
 # is slow where there are many, sees what is left.
 _HALVINGS = 4
@@ -82,6 +84,11 @@ def _squeezed(data: bytes, byte: bytes, runs: re.Pattern[bytes]) -> bytes:
 def separators(data: bytes) -> bytes:
     """What stands between the tokens of canonical data: the shape of its lines."""
     return data.translate(None, _NOT_SEPARATORS)
+
+
+def white_space(data: bytes) -> bytes:
+    """The blanks and line feeds as they are, with an "x" for each token."""
+    return _squeezed(data.translate(_TO_X), b"x", _LONG_WORD)
 
 
 def token_blocks(data: bytes, start: int) -> Iterator[list[bytes]]:

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import json
 import math
-from operator import and_
+from itertools import compress
+from operator import and_, ne, not_
 
 from verifier import _json
 from verifier.judging.match import RIGHT, Match, wrong
@@ -53,14 +54,21 @@ def _all_close(got: list[str], wanted: list[str]) -> bool:
     """Lines as floats, unless all of them are unsigned integers."""
     if len(got) != len(wanted) or _all_digits(got, wanted):
         return False
+    differ = list(map(ne, got, wanted))
     try:
-        a, b = list(map(float, got)), list(map(float, wanted))
+        a = list(map(float, compress(got, differ)))
+        b = list(map(float, compress(wanted, differ)))
+        if not (all_within(a, b, _ABS_TOL, _REL_TOL) or all(map(_close, a, b))):
+            return False
+        # Equal lines have to be numbers, too; "nan" equals nothing.
+        rest = list(map(float, compress(got, map(not_, differ))))
     except ValueError:
         return False
-    return all_within(a, b, _ABS_TOL, _REL_TOL) or all(
-        x == y or abs(x - y) <= _ABS_TOL + _REL_TOL * abs(y) < math.inf
-        for x, y in zip(a, b, strict=True)
-    )
+    return not any(map(math.isnan, rest))
+
+
+def _close(x: float, y: float) -> bool:
+    return x == y or abs(x - y) <= _ABS_TOL + _REL_TOL * abs(y) < math.inf
 
 
 def _all_digits(got: list[str], wanted: list[str]) -> bool:

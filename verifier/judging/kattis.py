@@ -14,18 +14,22 @@ import functools
 import math
 import re
 from collections.abc import Callable
+from itertools import compress
+from operator import ne
 
+from verifier.judging.blocks import spaced, token_pairs, white_space
 from verifier.judging.match import RIGHT, Match, wrong
+from verifier.judging.numbers import all_within, floats_of
 from verifier.types import Comparator
 
 __all__ = ["KATTIS"]
 
-# What scanf's %lf reads: a decimal, or a hexadecimal as C writes it.
-_DECIMAL = re.compile(rb"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
+# What glibc's scanf reads as %lf: a decimal, or a hexadecimal as C writes it; an exponent that is
+# begun and has no digits is none.
+_DECIMAL = re.compile(rb"([+-]?(?:\d+\.?\d*|\.\d+))(?:[eE]([+-]?\d*))?")
 _HEXADECIMAL = re.compile(
-    rb"[+-]?0[xX](?:[0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)(?:[pP][+-]?\d+)?"
+    rb"([+-]?0[xX](?:[0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+))(?:[pP]([+-]?\d*))?"
 )
-_TOKEN = re.compile(rb"\S+")
 
 
 def _compare(
@@ -35,30 +39,38 @@ def _compare(
         return RIGHT
     if not case:
         output, expected = output.lower(), expected.lower()
-    got, wanted = output.split(), expected.split()
-    if got != wanted:
-        match = _tokens(got, wanted, comparator)
-        if not match.ok:
-            return match
-    if space and _TOKEN.sub(b"x", output) != _TOKEN.sub(b"x", expected):
+    match = _tokens(spaced(output), spaced(expected), comparator)
+    if match.ok and space and white_space(output) != white_space(expected):
         return Match(ok=False, message="the white space differs")
-    return RIGHT
+    return match
 
 
-def _tokens(got: list[bytes], wanted: list[bytes], comparator: Comparator) -> Match:
+def _tokens(got: bytes, wanted: bytes, comparator: Comparator) -> Match:
     numbers = comparator.abs_tol > 0 or comparator.rel_tol > 0
-    for index, (mine, theirs) in enumerate(zip(got, wanted, strict=False)):
+    index = 0
+    for mine, theirs in token_pairs(got, wanted, 0):
+        if not mine or not theirs:
+            return wrong(f"token {index + 1}", next(iter(theirs), None), next(iter(mine), None))
         # Also equal tokens of digits are looked at as numbers: nothing changes by that.
-        if mine != theirs and not (numbers and _near(mine, theirs, comparator)):
-            return wrong(f"token {index + 1}", theirs, mine)
-    count = min(len(got), len(wanted))
-    if len(got) != len(wanted):
-        return wrong(
-            f"token {count + 1}",
-            wanted[count] if len(wanted) > count else None,
-            got[count] if len(got) > count else None,
-        )
+        if mine != theirs and not (numbers and _all_near(mine, theirs, comparator)):
+            for number, (a, b) in enumerate(zip(mine, theirs, strict=True), index + 1):
+                if a != b and not (numbers and _near(a, b, comparator)):
+                    return wrong(f"token {number}", b, a)
+        index += len(mine)
     return RIGHT
+
+
+def _all_near(got: list[bytes], wanted: list[bytes], comparator: Comparator) -> bool:
+    """`_near` for each pair that differs; False may also mean that this is not known."""
+    differ = list(map(ne, got, wanted))
+    mine, theirs = floats_of(compress(got, differ)), floats_of(compress(wanted, differ))
+    if mine is None or theirs is None:
+        return False
+    abs_tol, rel_tol = comparator.abs_tol, comparator.rel_tol
+    return all_within(mine[0], theirs[0], abs_tol, rel_tol) or all(
+        abs(x - y) <= abs_tol < math.inf or abs(x - y) <= rel_tol * abs(y) < math.inf
+        for x, y in zip(mine[0], theirs[0], strict=True)
+    )
 
 
 def _near(got: bytes, wanted: bytes, comparator: Comparator) -> bool:
@@ -72,16 +84,22 @@ def _near(got: bytes, wanted: bytes, comparator: Comparator) -> bool:
 
 def _number(token: bytes) -> float | None:
     """A finite double, or None."""
-    if _DECIMAL.fullmatch(token):
-        number = float(token)
-    elif _HEXADECIMAL.fullmatch(token):
+    found = _DECIMAL.fullmatch(token)
+    if found is not None:
+        number = float(found[1] + _exponent(b"e", found[2]))
+    else:
+        found = _HEXADECIMAL.fullmatch(token)
+        if found is None:
+            return None
         try:
-            number = float.fromhex(token.decode())
+            number = float.fromhex((found[1] + _exponent(b"p", found[2])).decode())
         except OverflowError:
             return None
-    else:
-        return None
     return number if math.isfinite(number) else None
+
+
+def _exponent(letter: bytes, digits: bytes | None) -> bytes:
+    return letter + digits if digits and digits[-1:].isdigit() else b""
 
 
 KATTIS: dict[str, Callable[[bytes, bytes, Comparator], Match]] = {

@@ -155,7 +155,7 @@ def _difference(
         room = None if limit is None else limit - index
         mine, theirs = left[:room], right[:room]
         if not mine or not theirs:
-            return (index, *mine[:1], None) if mine else (index, None, *theirs[:1])
+            return index, next(iter(mine), None), next(iter(theirs), None)
         if mine != theirs and not all_close(mine, theirs, *tolerances, integers=integers):
             for number, (a, b) in enumerate(zip(mine, theirs, strict=True), index):
                 if not close(a, b, *tolerances, integers=integers):

@@ -1,11 +1,14 @@
-"""From the statuses of all cases to one score.
+"""From the verdicts of all cases to one score.
 
 - pass_rate: accepted cases over all cases (weights do not count). The default.
 - weighted: the weight of accepted cases over the weight of all.
 - all_or_nothing: 1.0 if all are accepted, else 0.0.
 - first_n: the pass rate of the first n cases (verl's continuous mode: 10).
+- subtasks: cases of one group are worth their weights only as far as the worst of them went
+  (minimum within a group, sum across groups).
 
-A SKIPPED case is one that is not accepted: it is never left out of the sum.
+A case with partial points counts as many; a SKIPPED case is one that is not accepted: it is never
+left out of the sum.
 """
 
 from __future__ import annotations
@@ -16,11 +19,31 @@ from collections.abc import Sequence
 from verifier.errors import RequestError
 from verifier.types import ScorePolicy, Status
 
-SCORE_POLICIES: tuple[str, ...] = ("pass_rate", "all_or_nothing", "first_n", "weighted")
+SCORE_POLICIES: tuple[str, ...] = (
+    "pass_rate",
+    "all_or_nothing",
+    "first_n",
+    "weighted",
+    "subtasks",
+)
 
 
-def aggregate(statuses: Sequence[Status], weights: Sequence[float], policy: ScorePolicy) -> float:
+def aggregate(
+    statuses: Sequence[Status],
+    weights: Sequence[float],
+    policy: ScorePolicy,
+    *,
+    points: Sequence[float | None] | None = None,
+    groups: Sequence[str] | None = None,
+) -> float:
     """The score, in [0, 1].
+
+    Args:
+        statuses: One per case.
+        weights: One per case.
+        policy: See the module.
+        points: What a checker gave, in [0, 1], where it gave partial points.
+        groups: The subtask of each case; for "subtasks". Without it each case is one.
 
     Raises:
         RequestError: Unknown policy, or `n` is not positive.
@@ -34,27 +57,44 @@ def aggregate(statuses: Sequence[Status], weights: Sequence[float], policy: Scor
         )
     if not statuses:
         raise ValueError("no cases")
-    passed = [status is Status.ACCEPTED for status in statuses]
+    worth = [1.0 if status is Status.ACCEPTED else 0.0 for status in statuses]
+    for index, given in enumerate(points or ()):
+        if given is not None:
+            worth[index] = min(max(given, 0.0), 1.0)
     if policy.name == "all_or_nothing":
-        return 1.0 if all(passed) else 0.0
+        return 1.0 if all(status is Status.ACCEPTED for status in statuses) else 0.0
     if policy.name == "weighted":
-        return _weighted(passed, weights)
+        return _weighted(worth, weights)
+    if policy.name == "subtasks":
+        return _subtasks(worth, weights, groups)
     if policy.name == "first_n":
         if policy.n < 1:
             raise RequestError("score_policy.n", f"must be positive, not {policy.n}")
-        passed = passed[: policy.n]
-    return sum(passed) / len(passed)
+        worth = worth[: policy.n]
+    return math.fsum(worth) / len(worth)
 
 
-def _weighted(passed: Sequence[bool], weights: Sequence[float]) -> float:
-    if len(weights) != len(passed):
-        raise ValueError(f"{len(weights)} weights for {len(passed)} cases")
+def _weighted(worth: Sequence[float], weights: Sequence[float]) -> float:
+    if len(weights) != len(worth):
+        raise ValueError(f"{len(weights)} weights for {len(worth)} cases")
     total = math.fsum(weights)
     if not (0 < total < math.inf) or min(weights) < 0:
         raise ValueError("weights must be zero or more, finite, and not all zero")
-    if all(passed):
+    if all(w == 1.0 for w in worth):
         return 1.0
-    return math.fsum(w for w, ok in zip(weights, passed, strict=True) if ok) / total
+    return math.fsum(w * v for w, v in zip(weights, worth, strict=True)) / total
+
+
+def _subtasks(
+    worth: Sequence[float], weights: Sequence[float], groups: Sequence[str] | None
+) -> float:
+    names = groups if groups is not None else [str(i) for i in range(len(worth))]
+    if len(names) != len(worth):
+        raise ValueError(f"{len(names)} groups for {len(worth)} cases")
+    worst: dict[str, float] = {}
+    for name, value in zip(names, worth, strict=True):
+        worst[name] = min(worst.get(name, 1.0), value)
+    return _weighted([worst[name] for name in names], weights)
 
 
 def overall_status(statuses: Sequence[Status]) -> Status:

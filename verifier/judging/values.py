@@ -71,7 +71,7 @@ def same(got: object, wanted: object, comparator: Comparator) -> Match:
                     return wrong(where, shown(b), shown(a))
                 if _same_items(a, b, comparator, whole=whole):
                     continue
-                todo.append((zip(range(len(a)), a, b, strict=True), inner, False))
+                todo.append((_unequal(a, b), inner, False))
             elif isinstance(a, dict) and isinstance(b, dict):
                 if a.keys() != b.keys():
                     return wrong(f"{_where(inner)} has other keys", shown(b), shown(a))
@@ -107,6 +107,13 @@ def _same_items(a: list[object], b: list[object], comparator: Comparator, *, who
             return _same_numbers(a, b, comparator)
 
 
+def _unequal(a: list[object], b: list[object]) -> _Pairs:
+    """The items of two lists of one length, without such as are surely equal."""
+    pairs = zip(range(len(a)), a, b, strict=True)
+    plain = set(map(type, a)).union(map(type, b)) <= _SCALARS
+    return compress(pairs, map(ne, a, b)) if plain else pairs
+
+
 def _joined(lists: list[object]) -> list[object]:
     return list(chain.from_iterable(lists))  # type: ignore[arg-type]
 
@@ -114,6 +121,8 @@ def _joined(lists: list[object]) -> list[object]:
 def _same_numbers(a: list[object], b: list[object], comparator: Comparator) -> bool:
     """All that differs is a float on one side, a number on the other, and within tolerance."""
     differ = list(map(ne, a, b))
+    if not any(differ):
+        return True
     mine: list[Any] = list(compress(a, differ))
     theirs: list[Any] = list(compress(b, differ))
     kinds = set(map(type, mine)), set(map(type, theirs))

@@ -56,7 +56,7 @@
 #include <unistd.h>
 
 #define EXPORT __attribute__((visibility("default")))
-#define JAIL_ABI 2
+#define JAIL_ABI 3
 
 /* ---------------------------------------------------------------- raw system calls (no errno) */
 
@@ -126,8 +126,20 @@ struct jail_spec {
     int64_t cpu_s;        /* RLIMIT_CPU, a belt: the summed limit is the runner's */
     int64_t tmp_bytes, tmp_inodes;
     int64_t file_bytes, stack_bytes, processes, open_files;
+    int64_t without;      /* WITHOUT_*: control runs only, see sandbox/controls.py; 0 otherwise */
     const char *const *argv; /* NULL: return 0 in the payload instead of exec */
     const char *const *envp;
+};
+
+/* One mechanism each, switched off to see that an attack then succeeds. */
+enum {
+    WITHOUT_SECCOMP = 1,
+    WITHOUT_PID_NAMESPACE = 2,
+    WITHOUT_IPC_NAMESPACE = 4,
+    WITHOUT_MOUNT_NAMESPACE = 8,
+    WITHOUT_NO_NEW_PRIVS = 16, /* and so without the filter, which needs it */
+    WITHOUT_PROCESS_LIMIT = 32,
+    WITHOUT_DROPPED_CAPABILITIES = 64,
 };
 
 /* How the payload ended, in init's words. */
@@ -290,7 +302,7 @@ static void enter_payload(const struct jail_spec *s) {
     limit(RLIMIT_CPU, (uint64_t)s->cpu_s, (uint64_t)s->cpu_s + 1);
     limit(RLIMIT_FSIZE, (uint64_t)s->file_bytes, (uint64_t)s->file_bytes);
     limit(RLIMIT_STACK, (uint64_t)s->stack_bytes, (uint64_t)s->stack_bytes);
-    limit(RLIMIT_NPROC, (uint64_t)s->processes, (uint64_t)s->processes);
+    if (!(s->without & WITHOUT_PROCESS_LIMIT)) limit(RLIMIT_NPROC, (uint64_t)s->processes, (uint64_t)s->processes);
     limit(RLIMIT_MEMLOCK, 0, 0);
     limit(RLIMIT_NICE, 0, 0);
     limit(RLIMIT_RTPRIO, 0, 0);
@@ -309,13 +321,17 @@ static void enter_payload(const struct jail_spec *s) {
 
     if (s->gid >= 0 && (err = SYS3(__NR_setresgid, s->gid, s->gid, s->gid)) < 0) payload_failed(s, 2, err);
     if (s->uid >= 0 && (err = SYS3(__NR_setresuid, s->uid, s->uid, s->uid)) < 0) payload_failed(s, 3, err);
-    if ((err = SYS2(__NR_capset, &cap_header, none)) < 0) payload_failed(s, 4, err);
+    if (!(s->without & WITHOUT_DROPPED_CAPABILITIES) && (err = SYS2(__NR_capset, &cap_header, none)) < 0)
+        payload_failed(s, 4, err);
     /* The change of user id took that back: /dev/stdin would not open. */
     SYS5(__NR_prctl, PR_SET_DUMPABLE, 1, 0, 0, 0);
-    if ((err = SYS5(__NR_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)) < 0) payload_failed(s, 5, err);
-    err = SYS3(__NR_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_SPEC_ALLOW, &filter_prog);
-    if (err < 0) err = SYS5(__NR_prctl, PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter_prog, 0, 0);
-    if (err < 0) payload_failed(s, 6, err);
+    if (!(s->without & WITHOUT_NO_NEW_PRIVS) && (err = SYS5(__NR_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)) < 0)
+        payload_failed(s, 5, err);
+    if (!(s->without & (WITHOUT_SECCOMP | WITHOUT_NO_NEW_PRIVS))) {
+        err = SYS3(__NR_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_SPEC_ALLOW, &filter_prog);
+        if (err < 0) err = SYS5(__NR_prctl, PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter_prog, 0, 0);
+        if (err < 0) payload_failed(s, 6, err);
+    }
 
     /* The caller's descriptors are above 9, so none of these overwrites a later one. */
     SYS3(__NR_dup3, s->stdin_fd, 0, 0);
@@ -352,11 +368,16 @@ static int init_main(void *unused) {
     const struct jail_spec *s = run.spec;
     struct jail_status st = {JAIL_MAGIC, 0, 0, 0};
     struct rusage ru;
+    uint64_t every_signal = ~0ULL;
     long pid, got, err;
     int ws;
     (void)unused;
 
     SYS5(__NR_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+    /* The zygote's signal handlers are init's too: a program that may signal us (it has our user id where there
+     * is only one) would run them on the zygote's memory. The payload unblocks what it inherits. */
+    SYS4(__NR_rt_sigprocmask, SIG_SETMASK, &every_signal, 0, 8);
+    limit(RLIMIT_SIGPENDING, 1024, 1024); /* so many may wait for us */
     if ((err = SYS5(__NR_mount, "proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, 0)) < 0)
         init_failed("mount /proc", err);
     if ((err = SYS5(__NR_mount, "tmp", "/tmp", "tmpfs", MS_NOSUID | MS_NODEV, run.tmp_options)) < 0)
@@ -418,6 +439,7 @@ EXPORT void jail_prepare(void) {
  */
 EXPORT int64_t jail_spawn(const struct jail_spec *s) {
     const struct timespec patience = {10, 0};
+    int namespaces = CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS;
     long pid;
     char *p;
     if (s->abi != JAIL_ABI) {
@@ -438,8 +460,10 @@ EXPORT int64_t jail_spawn(const struct jail_spec *s) {
     }
     *p = 0;
     if (_setjmp(run.zygote_frame)) return 0; /* we are the payload */
-    pid = clone(init_main, init_stack + sizeof init_stack,
-                CLONE_VM | CLONE_PARENT | CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS | SIGCHLD, NULL);
+    if (s->without & WITHOUT_PID_NAMESPACE) namespaces &= ~CLONE_NEWPID;
+    if (s->without & WITHOUT_IPC_NAMESPACE) namespaces &= ~CLONE_NEWIPC;
+    if (s->without & WITHOUT_MOUNT_NAMESPACE) namespaces &= ~CLONE_NEWNS;
+    pid = clone(init_main, init_stack + sizeof init_stack, CLONE_VM | CLONE_PARENT | namespaces | SIGCHLD, NULL);
     if (pid < 0) {
         failure.step = "clone init";
         return -errno;

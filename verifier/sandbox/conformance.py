@@ -38,6 +38,7 @@ class Check:
         harness: How it is run.
         fn_name: Entry point of a call.
         hostile: It attacks, so it runs against real isolation only.
+        guarantees: Names of what it needs: on a host that lacks one of them, it may fail.
     """
 
     name: str
@@ -48,6 +49,7 @@ class Check:
     harness: Harness = Harness.PYTHON
     fn_name: str = ""
     hostile: bool = False
+    guarantees: tuple[str, ...] = ()
 
 
 def _prints(text: bytes) -> Callable[[RunFacts], bool]:
@@ -132,6 +134,7 @@ CHECKS: tuple[Check, ...] = (
         "import os\nfor _ in range(4):\n  if os.fork() == 0:\n    while True: pass\nos.wait()",
         lambda f: f.killer is Killer.CPU and f.cpu_time_s < 1.6,
         hostile=True,
+        guarantees=("cpu_accounting",),
     ),
     Check(
         "CPU of children one after another",
@@ -139,12 +142,14 @@ CHECKS: tuple[Check, ...] = (
         "    while time.process_time() - t < 0.1: pass\n    os._exit(0)\n  os.wait()",
         _killed(Killer.CPU),
         hostile=True,
+        guarantees=("cpu_accounting",),
     ),
     Check(
         "memory hog",
         "x = []\nwhile True: x.append(bytearray(b'x') * 1000000)",
         _out_of_memory,
         hostile=True,
+        guarantees=("memory_limit",),
     ),
     Check(
         "memory is summed over processes",
@@ -153,6 +158,7 @@ CHECKS: tuple[Check, ...] = (
         "    time.sleep(1)\n    os._exit(0)\ntime.sleep(1.2)",
         _out_of_memory,
         hostile=True,
+        guarantees=("memory_limit",),
     ),
     Check(
         "address space is not memory",
@@ -185,6 +191,7 @@ CHECKS: tuple[Check, ...] = (
         "import os\nwhile True:\n  try: os.fork()\n  except OSError: pass",
         lambda f: f.killer in (Killer.CPU, Killer.WALL) or _out_of_memory(f),
         hostile=True,
+        guarantees=("process_limit",),
     ),
     Check(
         "fork bomb in new sessions",
@@ -192,6 +199,7 @@ CHECKS: tuple[Check, ...] = (
         "  try:\n    if os.fork() == 0: os.setsid()\n  except OSError: pass",
         lambda f: f.killer in (Killer.CPU, Killer.WALL) or _out_of_memory(f),
         hostile=True,
+        guarantees=("process_limit",),
     ),
     Check(
         "a daemon neither delays nor outlives its run",
@@ -199,6 +207,7 @@ CHECKS: tuple[Check, ...] = (
         "  if os.fork() == 0: time.sleep(100)\n  os._exit(0)\nprint('main')",
         lambda f: _prints(b"main\n")(f) and f.wall_time_s < 3,
         hostile=True,
+        guarantees=("pid_namespace",),
     ),
     Check(
         "nobody but itself to signal",
@@ -206,6 +215,7 @@ CHECKS: tuple[Check, ...] = (
         "    try: os.kill(pid, s)\n    except OSError: pass\nprint('alive')",
         lambda f: f.stdout == b"alive\n" or f.signal == 9,
         hostile=True,
+        guarantees=("pid_namespace",),
     ),
     Check(
         "nothing is left in the file system",
@@ -215,6 +225,7 @@ CHECKS: tuple[Check, ...] = (
         _prints(b"0\n"),
         (b"", b"", b""),
         hostile=True,
+        guarantees=("mount_namespace",),
     ),
     Check(
         "nothing is left in shared memory",
@@ -223,6 +234,7 @@ CHECKS: tuple[Check, ...] = (
         _prints(b"-1 True\n"),
         (b"", b""),
         hostile=True,
+        guarantees=("ipc_namespace",),
     ),
     Check(
         "the file system is full at its limit",
@@ -257,6 +269,7 @@ CHECKS: tuple[Check, ...] = (
         "except OSError as e: print(e.errno)",
         lambda f: f.stdout.strip() in (b"101", b"99", b"13"),
         hostile=True,
+        guarantees=("no_network",),
     ),
     Check(
         "kernel surface",
@@ -269,6 +282,7 @@ CHECKS: tuple[Check, ...] = (
         "  except OSError as e: out.append(True)\nprint(all(out))",
         _prints(b"True\n"),
         hostile=True,
+        guarantees=("seccomp",),
     ),
     Check(
         "nothing of the host",
@@ -277,6 +291,7 @@ CHECKS: tuple[Check, ...] = (
         "print([p for p in places if os.path.exists(p)], open('/etc/passwd').read().count('\\n'))",
         _prints(b"[] 2\n"),
         hostile=True,
+        guarantees=("mount_namespace",),
     ),
     Check(
         "nothing to write but its own tmpfs",
@@ -285,6 +300,7 @@ CHECKS: tuple[Check, ...] = (
         "  try: open(p + '/.x', 'w').close(); out.append(p)\n  except OSError: pass\nprint(out)",
         _prints(b"[]\n"),
         hostile=True,
+        guarantees=("read_only_root",),
     ),
     Check(
         "called function",

@@ -28,8 +28,9 @@ GRACE_S = 20.0
 CANCEL_S = 5.0
 MESSAGE_HEAD = 4096
 # What a slot's cgroup is bounded by at the least, above its own idle use: kernel memory that stays
-# charged (up to 1.5 MiB after attacks on version 1) would make a smaller bound impossible to set.
-MIN_MEMORY_BYTES = 4 * 1024 * 1024
+# charged, and a runner in the same group (a container) that has grown (seen: 6 MiB), would make a
+# smaller bound impossible to set.
+MIN_MEMORY_BYTES = 8 * 1024 * 1024
 
 
 class ToolchainMissingError(BackendError):

@@ -59,6 +59,8 @@ def suite_digest(suite: Suite) -> str:
         put(case.expected)
         put(case.test)
         put(case.weight)
+        if case.group:
+            put("group " + case.group)
     if suite.interactor is not None:
         helper(suite.interactor)
     return sha.hexdigest()

@@ -217,11 +217,25 @@ def paired(
     return inputs, outputs
 
 
+def groups(value: object, count: int) -> list[str]:
+    """The subtask of each case; all "" where the data has none."""
+    if value is None:
+        return [""] * count
+    items = sequence(value, "groups", max(count, 1) * 2)
+    if len(items) != count:
+        raise SuiteError("groups", f"{len(items)} groups for {count} cases")
+    return [
+        str(item) if isinstance(item, int) else text(item, f"groups[{i}]")
+        for i, item in enumerate(items)
+    ]
+
+
 def stdin_suite(
     inputs: Sequence[object],
     outputs: Sequence[object],
     *,
     case_weights: Sequence[float] | None = None,
+    case_groups: Sequence[str] | None = None,
     checker: Checker | None = None,
     interactor: Interactor | None = None,
     limits: LimitOverrides = LimitOverrides(),
@@ -236,6 +250,7 @@ def stdin_suite(
                 stdin=b"" if given is None else stream(given, f"inputs[{i}]"),
                 expected=b"" if wanted is None else stream(wanted, f"outputs[{i}]"),
                 weight=case_weights[i] if case_weights else 1.0,
+                group=case_groups[i] if case_groups else "",
             )
         )
     return Suite(

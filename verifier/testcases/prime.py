@@ -1,8 +1,8 @@
 """verl's prime format, which Eurus-2 uses too.
 
 `inputs` and `outputs`, with or without `fn_name`; or `assert_case`. Beside these, our own optional
-fields: `weights` (one number per case), `checker` and `interactor` (their source, or an object with
-the fields of `verifier.types.Checker`).
+fields: `weights` (one number per case), `groups` (the subtask of each), `checker` and `interactor`
+(their source, or an object with the fields of `verifier.types.Checker`).
 
 Where `assert_case` stands beside inputs and outputs, verl's sandbox_fusion scorer lets it override
 them and refuses lengths that differ; prime_code ignores it. Here it overrides, with the same
@@ -19,6 +19,7 @@ from verifier.testcases.calls import call_suite
 from verifier.testcases.fields import (
     Context,
     function_name,
+    groups,
     keys_of,
     mapping,
     paired,
@@ -50,6 +51,7 @@ def load_prime(data: object, context: Context, *, raw: bool = False) -> Suite:
             inputs,
             outputs,
             case_weights=case_weights,
+            case_groups=groups(row.get("groups"), len(inputs)),
             checker=checker_of(row.get("checker"), "checker"),
             interactor=interactor_of(row.get("interactor"), "interactor"),
         )

@@ -78,16 +78,22 @@ class Comparator(_message.Message):
     def __init__(self, name: _Optional[str] = ..., abs_tol: _Optional[float] = ..., rel_tol: _Optional[float] = ...) -> None: ...
 
 class ScorePolicy(_message.Message):
-    __slots__ = ("name", "n", "max_time_limit_hits", "total_cpu_time_s")
+    __slots__ = ("name", "n", "max_time_limit_hits", "total_cpu_time_s", "no_code_score", "compile_error_score", "empty_output_score")
     NAME_FIELD_NUMBER: _ClassVar[int]
     N_FIELD_NUMBER: _ClassVar[int]
     MAX_TIME_LIMIT_HITS_FIELD_NUMBER: _ClassVar[int]
     TOTAL_CPU_TIME_S_FIELD_NUMBER: _ClassVar[int]
+    NO_CODE_SCORE_FIELD_NUMBER: _ClassVar[int]
+    COMPILE_ERROR_SCORE_FIELD_NUMBER: _ClassVar[int]
+    EMPTY_OUTPUT_SCORE_FIELD_NUMBER: _ClassVar[int]
     name: str
     n: int
     max_time_limit_hits: int
     total_cpu_time_s: float
-    def __init__(self, name: _Optional[str] = ..., n: _Optional[int] = ..., max_time_limit_hits: _Optional[int] = ..., total_cpu_time_s: _Optional[float] = ...) -> None: ...
+    no_code_score: float
+    compile_error_score: float
+    empty_output_score: float
+    def __init__(self, name: _Optional[str] = ..., n: _Optional[int] = ..., max_time_limit_hits: _Optional[int] = ..., total_cpu_time_s: _Optional[float] = ..., no_code_score: _Optional[float] = ..., compile_error_score: _Optional[float] = ..., empty_output_score: _Optional[float] = ...) -> None: ...
 
 class Helper(_message.Message):
     __slots__ = ("language", "source", "limits", "style", "files", "args", "full_points")

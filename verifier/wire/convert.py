@@ -151,13 +151,26 @@ def _helper_fields(message: pb.Helper, language: str) -> dict[str, Any]:
 
 def policy_to_pb(policy: ScorePolicy) -> pb.ScorePolicy:
     """All fields."""
-    return pb.ScorePolicy(name=policy.name, n=policy.n)
+    return pb.ScorePolicy(
+        name=policy.name,
+        n=policy.n,
+        no_code_score=policy.no_code,
+        compile_error_score=policy.compile_error,
+        empty_output_score=policy.empty_output,
+    )
 
 
 def policy_from_pb(message: pb.ScorePolicy) -> ScorePolicy:
     """What is absent or zero takes the default of `ScorePolicy`."""
     default = ScorePolicy()
-    return ScorePolicy(name=message.name or default.name, n=message.n or default.n)
+    empty = message.empty_output_score if message.HasField("empty_output_score") else None
+    return ScorePolicy(
+        name=message.name or default.name,
+        n=message.n or default.n,
+        no_code=message.no_code_score,
+        compile_error=message.compile_error_score,
+        empty_output=empty,
+    )
 
 
 def result_to_pb(

@@ -45,6 +45,7 @@ def main():
     options = arguments()
     raise_stack()
     config = json.loads(options.config)
+    without = config.get("without", [])
     listener = listen(options.listen) if options.listen else None
     counters = cgroups.own() if options.listen else cgroups.given(config)
     library = libjail.load("/proc/self/fd/%d" % os.open(options.lib, os.O_RDONLY | os.O_CLOEXEC))
@@ -60,7 +61,9 @@ def main():
         keep(child)
     mounts.libc.prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0)
     try:
-        mounts.make_root("/tmp", PROGRAM_BYTES, BUILD_BYTES)
+        mounts.make_root(
+            "/tmp", PROGRAM_BYTES, BUILD_BYTES, read_only="read_only_root" not in without
+        )
         mounts.check(mounts.libc.sethostname(b"sandbox", 7), "sethostname")
     except OSError as e:
         refuse(options, listener, e)
@@ -71,7 +74,7 @@ def main():
         if options.fd >= 0:
             os.close(options.fd)
         # Returns in payloads, whose stack this is as well; their finalizers run on the way out.
-        sys.exit(zygote.main(theirs, library[0], config.get("procs_fds", [])))
+        sys.exit(zygote.main(theirs, library[0], config.get("procs_fds", []), without))
     theirs.close()
     for fd in config.get("procs_fds", []):
         os.close(fd)
@@ -81,6 +84,8 @@ def main():
         refuse(options, listener, OSError(5, problem))
     mounts.libc.prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)
     sock = accept(options, listener)
+    if "separate_uid" in without or "capabilities" in without:
+        two_ids = False
     runner = jobs.Runner(
         sock=sock,
         library=library[1],
@@ -152,6 +157,8 @@ def enter_namespaces(config):
         | mounts.CLONE_NEWNET
         | mounts.CLONE_NEWPID
     )
+    if "no_network" in config.get("without", []):
+        flags &= ~mounts.CLONE_NEWNET
     mapper = id_mapper(config)
     uid, gid = os.geteuid(), os.getegid()
     if mapper is None:

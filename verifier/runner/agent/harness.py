@@ -21,8 +21,8 @@ VALUE, INPUT, CODE, PEER = 3, 4, 5, 6
 MAX_DEPTH = 200
 MAX_VALUE_BYTES = 64 * 1024 * 1024
 
-# Names that LeetCode-style answers use without importing them: that site's own list. The builtins come
-# behind `operator`, whose `pow` takes two arguments. Compiled once: for every call it has to run again.
+# Names that LeetCode-style answers use without importing them: that site's own list. The builtins
+# come behind `operator`, whose `pow` takes two arguments. Compiled once, run for every call.
 CALL_NAMESPACE = compile(
     "".join(
         "from %s import *\n" % name

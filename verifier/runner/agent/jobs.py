@@ -16,7 +16,7 @@ from . import frames, libjail, zygote
 KILLERS = ("none", "cpu", "wall", "output", "memory", "cancel", "gone")
 STDERR_KEEP = 16 * 1024
 VALUE_BYTES = 64 * 1024 * 1024
-MAX_OUTPUT_DEPTH = 16
+MAX_OUTPUT_DEPTH, MAX_ARTIFACT_FILES = 16, 4096
 MAX_ARTIFACT_BYTES = 256 * 1024 * 1024
 F_ADD_SEALS, ALL_SEALS = 1033, 0x1 | 0x2 | 0x4 | 0x8
 PYTHON = ["/usr/bin/python3", "-s", "-X", "int_max_str_digits=0"]
@@ -501,6 +501,8 @@ def collect(patterns):
                     continue
                 if total > MAX_ARTIFACT_BYTES or info.st_blocks * 512 + 4096 < info.st_size:
                     return []  # too big, or sparse to look small
+                if len(found) == MAX_ARTIFACT_FILES:
+                    return []
                 with os.fdopen(os.dup(fd), "rb") as f:
                     found.append(
                         (os.path.relpath(path, "/build"), int(info.st_mode & 0o111 != 0), f.read())

@@ -2,8 +2,18 @@
 
 import ctypes
 
-ABI = 2
+ABI = 3
 i64 = ctypes.c_int64
+# What a control run may switch off in a run; the rest of what it may is the slot's (__main__.py).
+WITHOUT = {
+    "seccomp": 1,
+    "pid_namespace": 2,
+    "ipc_namespace": 4,
+    "mount_namespace": 8,
+    "no_new_privs": 16,
+    "process_limit": 32,
+    "capabilities": 64,
+}
 
 
 def integers(names):
@@ -17,7 +27,7 @@ class Spec(ctypes.Structure):
     _fields_ = [
         *integers("abi stdin_fd stdout_fd stderr_fd value_fd input_fd code_fd peer_fd status_fd"),
         *integers("uid gid build cpu_s tmp_bytes tmp_inodes file_bytes stack_bytes processes"),
-        *integers("open_files"),
+        *integers("open_files without"),
         ("argv", ctypes.POINTER(ctypes.c_char_p)),
         ("envp", ctypes.POINTER(ctypes.c_char_p)),
     ]

@@ -101,7 +101,7 @@ def remount_read_only(target):
     mount(None, target, None, MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | keep)
 
 
-def make_root(root, program_bytes, build_bytes):
+def make_root(root, program_bytes, build_bytes, *, read_only=True):
     """Build the private root at `root` (a directory of ours to be covered) and move into it."""
     mount(None, "/", None, MS_REC | MS_PRIVATE)
     mount("root", root, "tmpfs", MS_NOSUID | MS_NODEV, "mode=0755,size=1m,nr_inodes=1024")
@@ -144,7 +144,8 @@ def make_root(root, program_bytes, build_bytes):
     check(libc.syscall(PIVOT_ROOT[os.uname().machine], b".", b"."), "pivot_root")
     check(libc.umount2(b".", MNT_DETACH), "leave the old root")
     os.chdir("/")
-    mount(None, "/", None, MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV)
+    if read_only:
+        mount(None, "/", None, MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV)
 
 
 def bind(source, target):

@@ -29,7 +29,7 @@ FIRST_FREE_FD = 10
 MESSAGE_BYTES = 64 * 1024
 
 
-def main(sock, library, procs_fds):
+def main(sock, library, procs_fds, without=()):
     """Never returns in the zygote; returns the exit code in a payload."""
     try:
         prepare(procs_fds)
@@ -39,6 +39,7 @@ def main(sock, library, procs_fds):
         os._exit(1)
     sock.send(b"ready")
     program, spec = {}, libjail.Spec()
+    spec.without = sum(libjail.WITHOUT.get(name, 0) for name in without)
     before, after_parent, after_child = (
         getattr(ctypes.pythonapi, "PyOS_" + n)
         for n in ("BeforeFork", "AfterFork_Parent", "AfterFork_Child")

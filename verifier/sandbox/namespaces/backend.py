@@ -22,7 +22,7 @@ from typing import Any
 
 from verifier.errors import BackendError, SlotError
 from verifier.runner.build import jail_library, runner_zipapp
-from verifier.sandbox import owner
+from verifier.sandbox import controls, owner
 from verifier.sandbox.base import Guarantee, GuaranteeName
 from verifier.sandbox.namespaces import cgroup
 from verifier.sandbox.runner_slot import RunnerSlot
@@ -56,9 +56,16 @@ class NamespaceSandbox(WarmSandbox):
 
     name = "namespaces"
 
-    def __init__(self, *, accept: Collection[str] = (), spawn_python: bool = False) -> None:
-        """See `WarmSandbox`."""
+    def __init__(
+        self,
+        *,
+        accept: Collection[str] = (),
+        spawn_python: bool = False,
+        _control_without: Collection[str] = (),
+    ) -> None:
+        """See `WarmSandbox`; `_control_without` is for control runs (sandbox/controls.py)."""
         super().__init__(accept, spawn_python=spawn_python)
+        self._without = controls.check(_control_without)
         self._run_id = owner.new_run_id()
         self._manager: cgroup.CgroupManager | None = None
 
@@ -134,8 +141,9 @@ class NamespaceSandbox(WarmSandbox):
         number = self._number()
         name = f"ns{number}"
         manager = await asyncio.to_thread(self._groups)
+        bound = "process_limit" not in self._without
         try:
-            group = manager.create(name, MAX_SLOT_PROCESSES)
+            group = manager.create(name, MAX_SLOT_PROCESSES if bound else 10 * MAX_SLOT_PROCESSES)
         except OSError as e:
             raise BackendError(f"cannot make a cgroup: {e}") from e
         ours, theirs = socket.socketpair()
@@ -155,7 +163,7 @@ class NamespaceSandbox(WarmSandbox):
             except OSError as e:
                 raise SlotError(f"{name}: cannot set the memory limit: {e}") from e
 
-        has_memory = manager.layout.has("memory")
+        has_memory = manager.layout.has("memory") and "memory_limit" not in self._without
         slot = RunnerSlot(
             name,
             on_close=on_close,
@@ -166,6 +174,8 @@ class NamespaceSandbox(WarmSandbox):
         try:
             config, fds = group.runner_config()
             config["ids"] = _ids(number)
+            if self._without:
+                controls.apply(config, self._without)
             process = await asyncio.to_thread(_start, config, theirs, fds)
             slot.pid = process.pid
             theirs.close()

