@@ -1,7 +1,7 @@
 """Programs that solve nothing and want to be taken for right: what a policy may learn to write.
 
-Each is put behind a wrong body of the function, whose name stands in `ENTRY`. Each works where the asserts share
-its process; test_hack_proof.py holds that, and that none works where they do not.
+Each is put behind a wrong body of the function, whose name stands in `ENTRY`. Each works where the
+asserts share its process; test_hack_proof.py holds that, and that none works where they do not.
 """
 
 from __future__ import annotations
@@ -76,7 +76,8 @@ class Last:
 Last()
 """,
     "becomes another program": """
-os.execv("/bin/sh", ["sh", "-c", "for fd in 3 4 5 6 7 8 9; do printf '{\\"ok\\": true}' >&$fd; done"])
+script = "for fd in 3 4 5 6 7 8 9; do printf '%s' '" + RECORD.decode() + "' >&$fd; done"
+os.execv("/bin/sh", ["sh", "-c", script])
 """,
     "has a child that answers": """
 if os.fork() == 0:
@@ -92,9 +93,10 @@ import json, struct, threading
 def answer():
     try:
         os.write(3, RECORD)
-    except OSError:  # no record is asked for here, so it answers for its functions, as often as it can
+    except OSError:  # no record is asked for here: it answers for its functions, again and again
         frames = b""
-        for message in (["names", {ENTRY: ["value", True]}], ["value", True, {}], ["value", None, {}]):
+        names = ["names", {ENTRY: ["value", True]}]
+        for message in (names, ["value", True, {}], ["value", None, {}]):
             data = json.dumps(message).encode()
             frames += struct.pack(">I", len(data)) + data
         for fd in range(3, 256):
@@ -139,7 +141,8 @@ answer_with(lies(Masked))
 import builtins
 answer_with(0.0)
 is_instance = isinstance
-lies = {name: lambda *values, **keywords: 0 for name in "abs sum sorted set tuple len round".split()}
+names = "abs sum sorted set tuple len round".split()
+lies = {name: lambda *values, **keywords: 0 for name in names}
 lies.update(all=lambda values: True, any=lambda values: True, print=lambda *values: None)
 lies.update(open=lambda *values: None, max=lambda *values: 0, min=lambda *values: 0)
 lies["isinstance"] = lambda value, kind: kind in (int, float, list) or is_instance(value, kind)
@@ -278,6 +281,21 @@ del sys.modules["math"]
 import math
 answer_with(0.0)
 """,
+}
+
+# Of one kind with another: a sample of the problems is enough for them.
+VARIANTS = {
+    "kills itself after a forged record",
+    "forges in its excepthook",
+    "forges in a finalizer",
+    "becomes another program",
+    "returns a lying str",
+    "returns a lying dict",
+    "returns a class whose metaclass lies",
+    "returns what lies about its class",
+    "gives its globals other builtins",
+    "waits in the traceback",
+    "has modules of its own imported",
 }
 
 

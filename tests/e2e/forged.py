@@ -1,4 +1,4 @@
-"""A program's side of the protocol that answers anything: drawn at random, or as a test case says."""
+"""A program's side of the protocol that answers anything: drawn at random, or as a test says."""
 
 from __future__ import annotations
 
@@ -103,6 +103,7 @@ def program(answer):
     try:
         yield ours
     finally:
+        ours.shutdown(socket.SHUT_RDWR)  # also of copies of it
         ours.close()
         thread.join()
 

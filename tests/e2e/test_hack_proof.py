@@ -68,22 +68,26 @@ async def scored(engine, cheat, given, trust):
 
 @pytest.mark.timeout(600)
 async def test_no_cheat_scores(sandbox_of, backend):
-    shared = problems(SAMPLE)
-    given = problems() if backend == "namespaces" else shared
+    """All problems against each kind of cheat on one backend, a sample on the other."""
+    sample = problems(SAMPLE)
+    given = problems() if backend == "namespaces" else sample
     won, harmless = {}, []
     engine = Engine(sandbox_of())
     await engine.start()
     try:
         for name, cheat in cheats.CHEATS.items():
-            if found := await scored(engine, cheat, given, Trust.ISOLATED):
+            these = sample if name in cheats.VARIANTS else given
+            if found := await scored(engine, cheat, these, Trust.ISOLATED):
                 won[name] = found
-            if not await scored(engine, cheat, shared, Trust.IN_PROCESS):
+            if backend == "namespaces" and not await scored(
+                engine, cheat, sample, Trust.IN_PROCESS
+            ):
                 harmless.append(name)
     finally:
         await engine.close()
     assert won == {}
     assert harmless == []
-    assert len(cheats.CHEATS) >= 16
+    assert len(cheats.CHEATS.keys() - cheats.VARIANTS) >= 16
 
 
 # ---------------------------------------------------------------- tests that lean on the program
@@ -106,7 +110,7 @@ LEANING = {
         "from collections import Counter\ndef f(x): return x",
     ),
     "a module that is its own member": (
-        "assert f() == datetime(2020, 1, 7) and isinstance(f(), datetime)",
+        "assert f() == datetime(2020, 1, 7)",
         "def datetime(*a): return 1\ndef f(): return 1",
         "import datetime\ndef f(): return datetime.datetime(2020, 1, 7)",
     ),
@@ -116,8 +120,10 @@ LEANING = {
         "def f(x): return x + 1",
     ),
     "an error of its own that ends an iteration": (
-        "try:\n    f(0)\nexcept Stop:\n    pass\n"
-        "assert all(map(lambda c: f(c[0]) == c[1], [(1, 2), (3, 4)]))",
+        (
+            "try:\n    f(0)\nexcept Stop:\n    pass\n"
+            "assert all(map(lambda c: f(c[0]) == c[1], [(1, 2), (3, 4)]))"
+        ),
         "class Stop(StopIteration): pass\ndef f(x): raise Stop",
         "class Stop(Exception): pass\ndef f(x):\n    if x == 0: raise Stop\n    return x + 1",
     ),
@@ -134,19 +140,16 @@ LEANING = {
     "what a class contains that the test made": (
         "t = Trie()\nt.insert('abc')\nassert 'abc' in t and 'b' not in t",
         "class Trie:\n    def insert(self, x): pass\n    def __contains__(self, x): return True",
-        "class Trie:\n    def __init__(self): self.x = set()\n    def insert(self, x): self.x.add(x)\n"
-        "    def __contains__(self, x): return x in self.x",
+        (
+            "class Trie:\n    def __init__(self): self.x = set()\n"
+            "    def insert(self, x): self.x.add(x)\n"
+            "    def __contains__(self, x): return x in self.x"
+        ),
     ),
     "a string's yes": (
         "assert f(1).startswith('abc')",
         "class S:\n    def startswith(self, x): return True\ndef f(x): return S()",
         "def f(x): return 'abcd'",
-    ),
-    "memory for numpy": (
-        "assert not hasattr(f(1), '__array_interface__')",
-        "class A:\n    __array_interface__ = {'shape': (9,), 'typestr': '<f8', 'data': (4096, False)}\n"
-        "def f(x): return A()",
-        "def f(x): return [1.0]",
     ),
     "an end that the test expects to be an error": (
         "try:\n    f(1)\nexcept Exception:\n    pass",
@@ -174,14 +177,18 @@ LEANING = {
         "def f(): return float('inf')",
     ),
     "unittest that forgets": (
-        "import unittest\nclass T(unittest.TestCase):\n    def test_f(self):\n"
-        "        self.assertEqual(f(1), 2)\nunittest.main(argv=['x'], exit=False)",
+        (
+            "import unittest\nclass T(unittest.TestCase):\n    def test_f(self):\n"
+            "        self.assertEqual(f(1), 2)\nunittest.main(argv=['x'], exit=False)"
+        ),
         "def f(x): return 3",
         "def f(x): return 2",
     ),
     "unittest that leaves": (
-        "import unittest\nclass T(unittest.TestCase):\n    def test_f(self):\n"
-        "        self.assertEqual(f(1), 2)\nunittest.main(argv=['x'])",
+        (
+            "import unittest\nclass T(unittest.TestCase):\n    def test_f(self):\n"
+            "        self.assertEqual(f(1), 2)\nunittest.main(argv=['x'])"
+        ),
         "def f(x): return 3",
         "def f(x): return 2",
     ),
@@ -191,33 +198,29 @@ LEANING = {
         "",
     ),
 }
-# A program's own object may answer what it likes where the test asks for it by its class.
-ANSWERED = ("what a class contains that the test made",)
 
 
-@pytest.mark.parametrize("name", LEANING)
-async def test_tests_that_lean_on_the_program(engine_of_one, name):
-    test, cheat, right = LEANING[name]
-    suite = load_suite({"assert_case": [test]})
-    assert suite.trust is Trust.ISOLATED
-
-    async def status(program):
-        result = await engine_of_one.score(
-            ScoreTask(f"```python\n{program}\n```", suite, "python", LIMITS)
-        )
-        return result.status, result.cases[0].message
-
-    assert (await status(cheat))[0] in (Status.WRONG_ANSWER, Status.RUNTIME_ERROR)
-    if right:
-        assert await status(right) == (Status.ACCEPTED, "")
-
-
-@pytest.fixture
-async def engine_of_one(sandbox_of):
-    engine = Engine(sandbox_of(), slots=1)
+async def test_tests_that_lean_on_the_program(sandbox_of):
+    wrong = {}
+    engine = Engine(sandbox_of())
     await engine.start()
-    yield engine
-    await engine.close()
+    try:
+        for name, (test, cheat, right) in LEANING.items():
+            suite = load_suite({"assert_case": [test]})
+            assert suite.trust is Trust.ISOLATED, name
+            cheated = await verdict(engine, suite, cheat)
+            if cheated[0] not in (Status.WRONG_ANSWER, Status.RUNTIME_ERROR):
+                wrong[name] = cheated
+            if right and await verdict(engine, suite, right) != (Status.ACCEPTED, ""):
+                wrong[name] = await verdict(engine, suite, right)
+    finally:
+        await engine.close()
+    assert wrong == {}
+
+
+async def verdict(engine, suite, program):
+    result = await engine.score(ScoreTask(f"```python\n{program}\n```", suite, "python", LIMITS))
+    return result.status, result.cases[0].message
 
 
 # ---------------------------------------------------------------- the protocol
@@ -250,8 +253,10 @@ ASSERTS = [
     "assert sum(f(1)) == 736151",
     "from functools import reduce\nassert reduce(lambda a, b: a + b, f(1)) == 's3cr3t'",
     "assert f(1) == f(2) == 's3cr3t'",
-    "import unittest\nclass T(unittest.TestCase):\n    def test_f(self):\n"
-    "        self.assertEqual(f(1), 's3cr3t')\nunittest.main(argv=['x'], exit=False)",
+    (
+        "import unittest\nclass T(unittest.TestCase):\n    def test_f(self):\n"
+        "        self.assertEqual(f(1), 's3cr3t')\nunittest.main(argv=['x'], exit=False)"
+    ),
 ]
 
 
@@ -307,8 +312,26 @@ def test_only_names_that_were_asked_for_are_taken(run_test):
     assert run_test("assert abs(f(2) - 0.0) < 1e-6", answer) == {"ok": True}
 
 
-def test_a_message_too_long_or_cut_off_is_an_end(run_test):
+def test_an_end_of_the_program_is_no_record(run_test):
     def answer(message):
-        return [None]
+        return [["names", {"f": ["object", 0]}] if message[0] == "names" else None]
 
     assert run_test("f(1)", answer) is None
+    assert run_test("try:\n    f(1)\nexcept BaseException:\n    pass", answer) is None
+
+
+def test_an_object_is_not_asked_for_memory_or_for_a_yes(run_test):
+    """numpy would read the memory that `__array_interface__` names."""
+    asked = []
+
+    def answer(message):
+        asked.append(message[0])
+        if message[0] == "names":
+            return [["names", {"f": ["object", 0]}]]
+        return [["value", ["h", 1], {}]]
+
+    for question in ("x.__array_interface__", "x.issubset({1})", "x.isdigit()"):
+        record = run_test(f"x = f(1)\n{question}", answer)
+        assert record["error"].startswith("AttributeError")
+    assert "get" not in asked
+    assert run_test("x = f(1)\nx.value", answer) == {"ok": True}

@@ -37,6 +37,12 @@ def first_difference(a: bytes, b: bytes) -> int:
     return low
 
 
+def common_tokens(a: bytes, b: bytes) -> int:
+    """Where the token begins in which the first difference is (see `spaced`)."""
+    at = first_difference(a, b)
+    return max(a.rfind(b" ", 0, at), a.rfind(b"\n", 0, at)) + 1
+
+
 def spaced(data: bytes) -> bytes:
     """With no other blanks than spaces and line feeds."""
     if any(blank in data for blank in (b"\t", b"\r", b"\v", b"\f")):
@@ -63,11 +69,9 @@ def line_start(data: bytes, number: int) -> int:
 
 def canonical(data: bytes) -> bytes:
     r"""The same tokens on the same lines, with one space or one "\n" between two of them."""
-    data = _squeezed(spaced(data), b" ", _LONG_RUN)
-    if b" \n" in data:
-        data = data.replace(b" \n", b"\n")
-    if b"\n " in data:
-        data = data.replace(b"\n ", b"\n")
+    data = spaced(data)
+    if b" " in data:
+        data = _squeezed(data, b" ", _LONG_RUN).replace(b" \n", b"\n").replace(b"\n ", b"\n")
     return _squeezed(data, b"\n", _LONG_GAP).strip(b" \n")
 
 

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from itertools import compress
 from operator import ne
 
-from verifier.judging.blocks import spaced, token_pairs, white_space
+from verifier.judging.blocks import common_tokens, spaced, token_pairs, white_space
 from verifier.judging.match import RIGHT, Match, wrong
 from verifier.judging.numbers import all_within, floats_of
 from verifier.types import Comparator
@@ -47,15 +47,17 @@ def _compare(
 
 def _tokens(got: bytes, wanted: bytes, comparator: Comparator) -> Match:
     numbers = comparator.abs_tol > 0 or comparator.rel_tol > 0
+    start = common_tokens(got, wanted)
     index = 0
-    for mine, theirs in token_pairs(got, wanted, 0):
+    for mine, theirs in token_pairs(got, wanted, start):
         if not mine or not theirs:
-            return wrong(f"token {index + 1}", next(iter(theirs), None), next(iter(mine), None))
+            number = len(got[:start].split()) + index + 1
+            return wrong(f"token {number}", next(iter(theirs), None), next(iter(mine), None))
         # Also equal tokens of digits are looked at as numbers: nothing changes by that.
         if mine != theirs and not (numbers and _all_near(mine, theirs, comparator)):
             for number, (a, b) in enumerate(zip(mine, theirs, strict=True), index + 1):
                 if a != b and not (numbers and _near(a, b, comparator)):
-                    return wrong(f"token {number}", b, a)
+                    return wrong(f"token {len(got[:start].split()) + number}", b, a)
         index += len(mine)
     return RIGHT
 

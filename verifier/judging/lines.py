@@ -13,6 +13,7 @@ from collections import Counter
 from verifier._text import excerpt
 from verifier.judging.blocks import (
     canonical,
+    common_tokens,
     first_difference,
     line_start,
     separators,
@@ -125,8 +126,7 @@ def _tokens(output: bytes, expected: bytes, comparator: Comparator, *, integers:
     if output == expected:
         return RIGHT
     got, wanted = spaced(output), spaced(expected)
-    same = first_difference(got, wanted)
-    start = max(got.rfind(b" ", 0, same), got.rfind(b"\n", 0, same)) + 1
+    start = common_tokens(got, wanted)
     found = _difference(got, wanted, comparator, integers=integers, start=start)
     if found is None:
         return RIGHT

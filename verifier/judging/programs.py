@@ -37,6 +37,7 @@ _FAIL, _POINTS = 3, 7
 _POINTS_LINE = re.compile(rb"^[ \t]*points[ \t]+([^\s]{1,40})", re.MULTILINE)
 _NUMBER = re.compile(r"[+-]?(?:\d{1,40}(?:\.\d{0,40})?|\.\d{1,40})(?:[eE][+-]?\d{1,3})?", re.ASCII)
 _PAIR = 2
+_LARGE = 1e300
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +122,8 @@ def _returned(facts: RunFacts) -> Answer:
     if isinstance(value, bool):
         return _share(1.0 if value else 0.0, message)
     if isinstance(value, (int, float)):
-        return _share(float(value), message)
+        # An integer may be beyond all floats.
+        return _share(float(value) if abs(value) < _LARGE else math.inf, message)
     return Broken(f"check() returned '{excerpt(str(value), 80)}', which is no bool and no number")
 
 

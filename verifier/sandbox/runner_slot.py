@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import dataclasses
 import json
 import logging
 import socket
@@ -27,6 +28,8 @@ logger = logging.getLogger(__name__)
 GRACE_S = 20.0
 CANCEL_S = 5.0
 MESSAGE_HEAD = 4096
+# Standard output, standard error, and a value or an artifact.
+_BLOBS = 3
 # What a slot's cgroup is bounded by at the least, above its own idle use: kernel memory that stays
 # charged, and a runner in the same group (a container) that has grown (seen: 6 MiB), would make a
 # smaller bound impossible to set.
@@ -50,8 +53,35 @@ def limits_to_wire(limits: Limits) -> dict[str, Any]:
     }
 
 
+_COUNTS = (
+    "cpu_ns",
+    "wall_ns",
+    "memory",
+    "oom_kills",
+    "stdout_total",
+    "stderr_total",
+    "run_delay_ns",
+    "ended_ns",
+)
+
+
 def facts_from_wire(header: dict[str, Any], blobs: Sequence[bytes]) -> RunFacts:
-    """One run's facts."""
+    """One run's facts.
+
+    Raises:
+        ProtocolError: They are no such thing.
+    """
+    try:
+        if any(type(header[name]) is not int for name in _COUNTS) or any(
+            type(header[name]) not in (int, type(None)) for name in ("exit_code", "signal")
+        ):
+            raise frames.ProtocolError("facts of the wrong type")
+        return _facts(header, blobs)
+    except (LookupError, ValueError, ArithmeticError) as e:
+        raise frames.ProtocolError(f"malformed facts: {e!r}") from None
+
+
+def _facts(header: dict[str, Any], blobs: Sequence[bytes]) -> RunFacts:
     return RunFacts(
         exit_code=header["exit_code"],
         signal=header["signal"],
@@ -130,8 +160,12 @@ class RunnerSlot:
             header, _ = await self._read()
         if header["op"] == "refused":
             self._healthy = False
-            raise BackendError(f"the jail cannot be built here: {header['step']}")
-        if header["op"] != "ready" or header["protocol"] != frames.PROTOCOL:
+            raise BackendError(f"the jail cannot be built here: {header.get('step')}")
+        if (
+            header["op"] != "ready"
+            or header.get("protocol") != frames.PROTOCOL
+            or type(header.get("memory_base")) is not int
+        ):
             self._healthy = False
             raise SlotError(f"{self._name}: unexpected first frame {header!r}")
         self.ready = header
@@ -155,12 +189,13 @@ class RunnerSlot:
             await self._write(header, *job.files.values())
             answer, blobs = await self._read()
             if answer["op"] == "missing":
-                raise ToolchainMissingError(answer["message"])
-            self._expect(answer, "compiled")
-        facts = facts_from_wire(answer, [blobs[0], blobs[1], b""])
-        message = b"" if answer["ok"] else (blobs[1] or blobs[0])[:MESSAGE_HEAD]
+                raise ToolchainMissingError(str(answer.get("message")))
+            facts = self._facts(answer, "compiled", blobs)
+        ok = answer.get("ok") is True
+        facts = dataclasses.replace(facts, returned=None)
+        message = b"" if ok else (blobs[1] or blobs[0])[:MESSAGE_HEAD]
         return CompileFacts(
-            ok=answer["ok"],
+            ok=ok,
             facts=facts,
             artifact=blobs[2],
             message=message.decode("utf-8", "replace"),
@@ -205,9 +240,9 @@ class RunnerSlot:
                 if answer["op"] == "done":
                     finished = True
                     break
-                self._expect(answer, "facts")
+                facts = self._facts(answer, "facts", blobs)
                 got += 1
-                yield facts_from_wire(answer, blobs)
+                yield facts
             if got != len(job.inputs):
                 self._healthy = False
                 raise SlotError(f"{self._name}: {got} answers for {len(job.inputs)} runs")
@@ -287,11 +322,16 @@ class RunnerSlot:
         finally:
             handle.cancel()
 
-    def _expect(self, header: dict[str, Any], op: str) -> None:
-        if header["op"] == op:
-            return
+    def _facts(self, header: dict[str, Any], op: str, blobs: Sequence[bytes]) -> RunFacts:
+        """The facts in a frame that has to be of this kind, with three blobs."""
+        try:
+            if header["op"] == op and len(blobs) == _BLOBS:
+                return facts_from_wire(header, blobs)
+            problem = header.get("message", header["op"])
+        except frames.ProtocolError as e:
+            problem = e
         self._healthy = False
-        raise SlotError(f"{self._name}: {header.get('message', header['op'])}")
+        raise SlotError(f"{self._name}: {problem}")
 
     async def _write(self, header: dict[str, Any], *blobs: bytes) -> None:
         try:
@@ -330,17 +370,19 @@ class RunnerSlot:
             head, body = frames.lengths(await self._reader.readexactly(frames.LENGTHS.size))
             header = json.loads(await self._reader.readexactly(head))
             data = await self._reader.readexactly(body) if body else b""
+            return frames.checked(header), _split(data, header.get("sizes", []))
         except (
             asyncio.IncompleteReadError,
             ConnectionError,
             OSError,
             ValueError,
+            RecursionError,
             frames.ProtocolError,
         ) as e:
             self._healthy = False
             raise SlotError(f"{self._name}: the runner is gone ({type(e).__name__})") from e
-        at, blobs = 0, []
-        for size in header.get("sizes", ()):
-            blobs.append(data[at : at + size])
-            at += size
-        return header, blobs
+
+
+def _split(body: bytes, sizes: object) -> list[bytes]:
+    """The blobs of a frame."""
+    return [bytes(blob) for blob in frames.split(body, sizes)]

@@ -31,15 +31,26 @@ def encode(header, *blobs):
 
 def lengths(prefix):
     """The two lengths of a frame's first eight bytes, checked."""
+    if len(prefix) != LENGTHS.size:
+        raise ProtocolError("%d bytes in place of a frame's lengths" % len(prefix))
     head, body = LENGTHS.unpack(prefix)
     if head > MAX_HEADER or body > MAX_BODY:
         raise ProtocolError("frame of %d + %d bytes" % (head, body))
     return head, body
 
 
+def checked(header):
+    """A decoded header: an object that says what the frame is."""
+    if not isinstance(header, dict) or not isinstance(header.get("op"), str):
+        raise ProtocolError("a header without an op")
+    return header
+
+
 def split(body, sizes):
     """The blobs of a body, as memoryviews."""
     view, at, out = memoryview(body), 0, []
+    if not isinstance(sizes, list) or any(type(s) is not int or s < 0 for s in sizes):
+        raise ProtocolError("sizes that are none")
     for size in sizes:
         out.append(view[at : at + size])
         at += size
@@ -67,7 +78,10 @@ class Channel:
         body = self._exactly(body_len) if head is not None else None
         if body is None:
             return None
-        return json.loads(bytes(head)), body
+        try:
+            return checked(json.loads(bytes(head))), body
+        except (ValueError, RecursionError):
+            raise ProtocolError("a header that is no JSON") from None
 
     def write(self, header, *blobs):
         for buffer in encode(header, *blobs):

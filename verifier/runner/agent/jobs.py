@@ -487,7 +487,8 @@ def matching(folder, parts):
 
 def collect(patterns):
     """The compiler's outputs: regular files only, opened without following links."""
-    found, total = [], 0
+    found: "list[tuple[str, int, bytes]]" = []
+    total = 0
     for pattern in patterns:
         for path in matching("/build", pattern.split("/")):
             try:
@@ -521,12 +522,19 @@ def pack(files):
 
 def unpack(artifact):
     """The files of an artifact. Names are checked: artifacts pass through caches."""
-    head, _ = frames.lengths(artifact[: frames.LENGTHS.size])
+    head, body = frames.lengths(artifact[: frames.LENGTHS.size])
     at = frames.LENGTHS.size + head
-    table = json.loads(bytes(artifact[frames.LENGTHS.size : at]))
+    try:
+        table = [
+            (str(n), int(m), int(s))
+            for n, m, s in json.loads(bytes(artifact[frames.LENGTHS.size : at]))
+        ]
+    except (ValueError, TypeError, OverflowError, RecursionError):
+        raise Fault("an artifact without a table of its files") from None
+    if sum(size for _, _, size in table) != body or len(artifact) != at + body:
+        raise Fault("an artifact of %d bytes in place of %d" % (len(artifact), at + body))
     for name, mode, size in table:
-        parts = name.split("/")
-        if name.startswith("/") or ".." in parts or "\0" in name:
+        if name.startswith("/") or ".." in name.split("/") or "\0" in name or size < 0:
             raise Fault("artifact name %r" % name)
         yield name, mode, artifact[at : at + size]
         at += size

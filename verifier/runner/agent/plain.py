@@ -213,6 +213,13 @@ def decode(value, resolve):
     return SCALARS[tag](*rest)
 
 
+def _fraction(numerator, denominator):
+    # Of integers only: a text like "1e999999999" would be written out.
+    if type(numerator) is not int or type(denominator) is not int:
+        raise NotPlain("malformed value")
+    return fractions.Fraction(numerator, denominator)
+
+
 def _moment(parts, offset):
     zone = None if offset is None else datetime.timezone(datetime.timedelta(seconds=offset))
     return datetime.datetime(*parts, tzinfo=zone)
@@ -226,7 +233,7 @@ SCALARS = {
     "c": lambda real, imag: complex(float(real), float(imag)),
     "r": range,
     "D": decimal.Decimal,
-    "F": fractions.Fraction,
+    "F": _fraction,
     "T": _moment,
     "a": lambda parts: datetime.date(*parts),
     "m": lambda parts: datetime.time(*parts),

@@ -488,7 +488,10 @@ def run_tests(fd, source):
     main.__name__ = "__tests__"
     sys.modules.update(__main__=main, solution=Solution(tests))
     sys.modules.setdefault("pytest", pytest_shim.module())
-    record = run_source(tests, given, main.__dict__)
+    try:
+        record = run_source(tests, given, main.__dict__)
+    finally:
+        tests.link.sock.close()
     # A test may have caught what its program's end raised.
     return None if tests.gone else record
 
