@@ -91,7 +91,7 @@ def all_within(a: Sequence[float], b: Sequence[float], abs_tol: float, rel_tol: 
     if not math.isfinite(distance):
         return False
     if distance <= abs_tol * math.sqrt(len(a)):  # as it would be if all differences were alike
-        return max(map(abs, map(sub, a, b))) <= abs_tol
+        return bool(max(map(abs, map(sub, a, b))) <= abs_tol)
     if rel_tol < _MIN_REL_TOL:
         return False
     try:

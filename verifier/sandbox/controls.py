@@ -1,4 +1,4 @@
-"""Control runs: a slot in which one mechanism is switched off, so that an attack is seen to succeed.
+"""Control runs: a slot with one mechanism switched off, in which an attack is seen to succeed.
 
 An attack that is refused proves nothing by itself: the module may not have been there, or another
 wall may have stood in the way. The same attack in a slot without the one mechanism it is aimed at

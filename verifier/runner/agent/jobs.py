@@ -487,7 +487,8 @@ def matching(folder, parts):
 
 def collect(patterns):
     """The compiler's outputs: regular files only, opened without following links."""
-    found, total = [], 0
+    found: "list[tuple[str, int, bytes]]" = []
+    total = 0
     for pattern in patterns:
         for path in matching("/build", pattern.split("/")):
             try:
