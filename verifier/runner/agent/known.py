@@ -1,8 +1,9 @@
-"""Names that a test uses without importing them, and that mean the library's own, whatever a program says.
+"""Names that a test uses without importing them, and that mean the library's own.
 
 Data sets' tests lean on the imports of the solution they were written for: `math.isclose(f(2), 4)`,
-`Counter(f(s)) == Counter(t)`. A program that was asked for such a name could answer with a function that finds
-everything equal, so it is not asked. Only the entry point is the program's own under any name.
+`Counter(f(s)) == Counter(t)`. A program that was asked for such a name could answer with a function
+that finds everything equal, so it is not asked. Only the entry point is the program's own under any
+name.
 """
 
 import importlib
@@ -10,8 +11,8 @@ import types
 
 MODULES = frozenset(
     (
-        "math cmath collections itertools functools operator re string random heapq bisect copy json datetime time "
-        "decimal fractions statistics typing sys os io"
+        "math cmath collections itertools functools operator re string random heapq bisect copy "
+        "json datetime time decimal fractions statistics typing sys os io"
     ).split()
 )
 ALIASES = {"np": "numpy", "numpy": "numpy", "pd": "pandas", "pandas": "pandas"}
@@ -27,17 +28,18 @@ MEMBERS = {
     "io": "StringIO BytesIO",
     "typing": "List Dict Tuple Set Optional Any Union Callable",
     "numpy": "allclose array_equal",
-    "numpy.testing": "assert_allclose assert_array_equal assert_almost_equal assert_array_almost_equal",
+    "numpy.testing": "assert_allclose assert_array_equal assert_almost_equal "
+    "assert_array_almost_equal",
 }
 _MODULE_OF = {name: module for module, names in MEMBERS.items() for name in names.split()}
-# Where it is known which function is tested, all that these offer is the library's too. Where it is not, a
-# `factorial` that a test calls may well be what it tests.
+# Where it is known which function is tested, all that these offer is the library's too. Where it is
+# not, a `factorial` that a test calls may well be what it tests.
 OFFERING = "math itertools functools collections heapq bisect statistics".split()
 UNKNOWN = object()
 
 
 class Both(types.ModuleType):
-    """A module that may stand for its member of the same name: who imported `copy`, and from where?"""
+    """A module that may stand for its member of the same name: from where was `copy` imported?"""
 
     def __init__(self, module, member):
         super().__init__(module.__name__)
@@ -64,7 +66,7 @@ def module(name):
 
 
 def meaning(name, entry_point):
-    """What a name means; None: it is the library's and the library is not here; UNKNOWN: the program's."""
+    """What a name means; None: the library's, which is not here; UNKNOWN: the program's."""
     if name == entry_point:
         return UNKNOWN
     try:

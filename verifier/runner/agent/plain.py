@@ -1,9 +1,10 @@
 """Plain data between two processes that do not trust each other.
 
-What crosses is JSON whose arrays carry a tag: lists, tuples, sets, dicts, bytes, complex, Decimal, Fraction,
-dates, ranges, deques; depth and size are bounded. A value of a subclass is reduced to its base's value by the
-base's own methods, so nothing that a program overrode is asked, and what is decoded is of the built-in type:
-an `__eq__` cannot come along. Everything else crosses as a handle, if the caller wants handles at all.
+What crosses is JSON whose arrays carry a tag: lists, tuples, sets, dicts, bytes, complex, Decimal,
+Fraction, dates, ranges, deques; depth and size are bounded. A value of a subclass is reduced to its
+base's value by the base's own methods, so nothing that a program overrode is asked, and what is
+decoded is of the built-in type: an `__eq__` cannot come along. Everything else crosses as a handle,
+if the caller wants handles at all.
 """
 
 import base64
@@ -13,6 +14,7 @@ import decimal
 import fractions
 import json
 import types
+import typing
 
 MAX_DEPTH = 100
 MAX_BYTES = 64 * 1024 * 1024
@@ -24,7 +26,10 @@ class NotPlain(TypeError):
 
 
 class Encoder:
-    """Encodes values. `handle(value)` gives the id of an object that crosses by reference, or raises."""
+    """Encodes values.
+
+    `handle(value)` gives the id of an object that crosses by reference, or raises.
+    """
 
     def __init__(self, handle=None):
         self.handle = handle
@@ -166,7 +171,10 @@ _known = {b: b for b in BASES}
 
 
 def base_of(kind):
-    """The plain type that values of `kind` are reduced to, by its real ancestry; None when there is none."""
+    """The plain type that values of `kind` are reduced to, by its real ancestry.
+
+    None when there is none.
+    """
     found = _known.get(kind)
     if found is None:
         ancestry = type.__getattribute__(kind, "__mro__")
@@ -222,11 +230,11 @@ def _fraction(numerator, denominator):
 
 def _moment(parts, offset):
     zone = None if offset is None else datetime.timezone(datetime.timedelta(seconds=offset))
-    return datetime.datetime(*parts, tzinfo=zone)
+    return datetime.datetime(*parts, tzinfo=zone)  # type: ignore[misc]
 
 
 SEQUENCES = {"l": list, "t": tuple, "s": set, "f": frozenset, "q": collections.deque}
-SCALARS = {
+SCALARS: "dict[str, typing.Any]" = {
     "n": float,
     "b": base64.b64decode,
     "B": lambda text: bytearray(base64.b64decode(text)),

@@ -1,4 +1,7 @@
-"""The little of pytest that data sets' tests use, for sandboxes that do not have it: raises, approx, mark."""
+"""The little of pytest that data sets' tests use, for sandboxes without it.
+
+Raises, approx, mark.
+"""
 
 import contextlib
 import math
@@ -41,7 +44,7 @@ class Approx:
         except (TypeError, ArithmeticError):  # not numbers, or too big for a float
             return actual == expected
 
-    __hash__ = None
+    __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self):
         return "approx(%r)" % (self.expected,)
@@ -50,8 +53,8 @@ class Approx:
 class Raised:
     """What `raises` gives: the exception in `value`."""
 
-    value = None
-    type = None
+    value: object = None
+    type: object = None
 
     def match(self, pattern):
         return re.search(pattern, str(self.value)) is not None
@@ -113,11 +116,5 @@ def fail(reason=""):
 def module():
     """A module object named pytest."""
     made = types.ModuleType("pytest")
-    made.approx, made.raises, made.mark, made.fixture, made.fail = (
-        Approx,
-        raises,
-        Mark(),
-        fixture,
-        fail,
-    )
+    vars(made).update(approx=Approx, raises=raises, mark=Mark(), fixture=fixture, fail=fail)
     return made

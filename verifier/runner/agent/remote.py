@@ -1,15 +1,16 @@
-"""Tests and program in two jails, joined by a socket: expected values never are in the program's process.
+"""Tests and program in two jails, joined by a socket: no expected value reaches the program.
 
-The test side runs the tests' source in a namespace where the program's names are stand-ins. Calling one
-sends plain data (plain.py) to the program side, which calls the real thing and answers with plain data, or
-with a handle for an object of its own classes. A handle can be asked for attributes, called, iterated; it is
-equal to itself alone, so nothing the program defines decides a comparison. Functions that a test passes in
-are called back. Lists and other containers that a call changed are changed on the test side too.
+The test side runs the tests' source in a namespace where the program's names are stand-ins. Calling
+one sends plain data (plain.py) to the program side, which calls the real thing and answers with
+plain data, or with a handle for an object of its own classes. A handle can be asked for attributes,
+called, iterated; it is equal to itself alone, so nothing the program defines decides a comparison.
+Functions that a test passes in are called back. Lists and other containers that a call changed are
+changed on the test side too.
 
-What a program answers is data, but it also picks the data: a forged answer may name what nobody asked for, raise
-what ends a loop early, or leave. So the test side takes names only as asked for and never where the library has
-a meaning for them (known.py), lets nothing but `next` stop an iteration, and does not believe in a test whose
-program is gone, or that never used it.
+What a program answers is data, but it also picks the data: a forged answer may name what nobody
+asked for, raise what ends a loop early, or leave. So the test side takes names only as asked for
+and never where the library has a meaning for them (known.py), lets nothing but `next` stop an
+iteration, and does not believe in a test whose program is gone, or that never used it.
 
 The record that a test came to its end is written by the test side to a channel that only it has.
 """
@@ -24,6 +25,7 @@ import sys
 import threading
 import traceback
 import types
+import typing
 
 from . import known, plain, pytest_shim
 
@@ -31,7 +33,10 @@ LENGTH = struct.Struct(">I")
 
 
 class Gone(BaseException):
-    """The program's process is not there any more. No `except Exception` of a test may hide that."""
+    """The program's process is not there any more.
+
+    No `except Exception` of a test may hide that.
+    """
 
 
 class Link:
@@ -73,7 +78,10 @@ class Link:
 
 
 class Program:
-    """Serves the program's functions. Nothing here is secret: whatever it says is only an answer."""
+    """Serves the program's functions.
+
+    Nothing here is secret: whatever it says is only an answer.
+    """
 
     def __init__(self, link, namespace):
         self.link, self.namespace = link, namespace
@@ -191,7 +199,7 @@ def ancestry(kind):
     return names
 
 
-OPERATORS = {
+OPERATORS: "dict[str, typing.Any]" = {
     "len": len,
     "iter": iter,
     "next": next,
@@ -206,12 +214,13 @@ OPERATORS = {
     "copy": copy.copy,
     "deepcopy": copy.deepcopy,
 }
-# What strings and sets answer with yes or no. An object of the program's is neither, and its yes is worth nothing.
+# What strings and sets answer with yes or no. An object of the program's is neither, and its yes is
+# worth nothing.
 PREDICATES = frozenset(
     n for n in dir(str) + dir(set) if n.startswith("is") or n in ("startswith", "endswith")
 )
-# Special attributes that are read like others. For the rest a type is asked, and only numpy asks an object: for
-# memory to read as an array.
+# Special attributes that are read like others. For the rest a type is asked, and only numpy asks an
+# object: for memory to read as an array.
 SPECIAL = frozenset("__name__ __qualname__ __doc__ __dict__ __annotations__".split())
 
 
@@ -245,7 +254,10 @@ class Tests:
         self.turn = threading.RLock()
 
     def request(self, *message):
-        """One question, and the program's questions back while it answers; threads of a test take turns."""
+        """One question, and the program's questions back while it answers.
+
+        Threads of a test take turns.
+        """
         stops = message[0] == "operator" and message[2] == "next"
         with self.turn:
             try:
@@ -307,7 +319,8 @@ class Tests:
 
     def introduced(self, name, kind, value):
         if kind == "module":
-            # Under its own name only: an alias would let the program choose what a test's name means.
+            # Under its own name only: an alias would let the program choose what a test's name
+            # means.
             if name != value or name not in getattr(sys, "stdlib_module_names", known.MODULES):
                 return known.UNKNOWN
             return known.module(name)
@@ -330,7 +343,9 @@ def replace(container, content):
         container[:] = content
     elif isinstance(container, (dict, set, collections.deque)):
         container.clear()
-        (container.extend if isinstance(container, collections.deque) else container.update)(content)
+        (container.extend if isinstance(container, collections.deque) else container.update)(
+            content
+        )
 
 
 class Object:
@@ -429,15 +444,21 @@ def builtin_exception(names):
 
 
 def harmless(kind):
-    """SystemExit and the like are the program's business; StopIteration would end a loop of the test's early, as
-    if all had been looked at (`all(map(check, cases))`)."""
+    """What may be raised on the test side in place of `kind`.
+
+    SystemExit and the like are the program's business; StopIteration would end a loop of the test's
+    early, as if all had been looked at (`all(map(check, cases))`).
+    """
     if issubclass(kind, Exception) and not issubclass(kind, (StopIteration, StopAsyncIteration)):
         return kind
     return RuntimeError
 
 
 def rebuild(names, text, introduced=None, stops=True):
-    """An exception like the one that was raised on the other side. `stops`: it may be a StopIteration."""
+    """An exception like the one that was raised on the other side.
+
+    `stops`: it may be a StopIteration.
+    """
     for name in names:
         if introduced and name in introduced:
             return introduced[name](text)
@@ -479,8 +500,8 @@ def run_tests(fd, source):
     """Run tests that came as JSON {"preamble", "test", "entry_point"}; a record of how they ended,
     or None when the program's process ended first.
 
-    The preamble is the data set's (helper functions of a prompt); only the entry point is taken from the
-    program where the preamble defines the rest.
+    The preamble is the data set's (helper functions of a prompt); only the entry point is taken
+    from the program where the preamble defines the rest.
     """
     given = json.loads(source)
     tests = Tests(Link(fd))
@@ -539,10 +560,10 @@ def mean_known_things(namespace, names, entry_point):
 
 
 def watch_unittest():
-    """The outcomes of unittest's cases, which its runners print and may then forget: None or what was raised."""
+    """Outcomes of unittest's cases, which its runners may forget: None, or what was raised."""
     import unittest
 
-    outcomes = []
+    outcomes: "list[object]" = []
 
     class Watched(unittest.TextTestResult):
         def addSuccess(self, test):
@@ -561,7 +582,7 @@ def watch_unittest():
             outcomes.append(error and error[1])
             super().addSubTest(test, subtest, error)
 
-    unittest.TextTestRunner.resultclass = Watched
+    unittest.TextTestRunner.resultclass = Watched  # type: ignore[assignment]
     return outcomes
 
 
