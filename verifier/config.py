@@ -65,7 +65,10 @@ _MIB = 1024 * 1024
 # Names with our prefix that are not settings: switches of the test suite, the client's own address,
 # the path of the file, and what Kubernetes injects into every pod beside a service named
 # "verifier".
-_NOT_SETTINGS = re.compile(r"VERIFIER_(REQUIRE_.*|TEST_.*|SERVER|CONFIG|SERVICE_.*|PORT|PORT_.*)$")
+_NOT_SETTINGS = re.compile(
+    r"VERIFIER_(REQUIRE_.*|TEST_.*|VERL_PYTHON|CASES|CONTROL_RUNS|ALL_CHEATS"
+    r"|SERVER|CONFIG|SERVICE_.*|PORT|PORT_.*)$"
+)
 
 
 class LimitSettings(BaseModel):

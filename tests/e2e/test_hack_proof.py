@@ -68,9 +68,10 @@ async def scored(engine, cheat, given, trust):
 
 @pytest.mark.timeout(600)
 async def test_no_cheat_scores(sandbox_of, backend):
-    """All problems against each kind of cheat on one backend, a sample on the other."""
+    """A sample of the problems against each kind of cheat; VERIFIER_ALL_CHEATS=1: all 164."""
     sample = problems(SAMPLE)
-    given = problems() if backend == "namespaces" else sample
+    everything = os.environ.get("VERIFIER_ALL_CHEATS") == "1" and backend == "namespaces"
+    given = problems() if everything else sample
     won, harmless = {}, []
     engine = Engine(sandbox_of())
     await engine.start()

@@ -145,9 +145,13 @@ def _number(value: object, field: str) -> float | None:
             raise SuiteError(field, f"not a number: {shown!r}") from None
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise SuiteError(field, f"must be a number, not {kind_of(value)}")
-    if not math.isfinite(value) or value < 0:
-        raise SuiteError(field, f"must be zero or more, not {value}")
-    return float(value) or None
+    try:
+        number = float(value)
+    except OverflowError:
+        raise SuiteError(field, "too large") from None
+    if not math.isfinite(number) or number < 0:
+        raise SuiteError(field, f"must be zero or more, not {number}")
+    return number or None
 
 
 def weights(value: object, count: int) -> list[float]:
