@@ -154,8 +154,8 @@ def policy_to_pb(policy: ScorePolicy) -> pb.ScorePolicy:
     return pb.ScorePolicy(
         name=policy.name,
         n=policy.n,
-        no_code_score=policy.no_code,
-        compile_error_score=policy.compile_error,
+        no_code_score=policy.no_code or None,
+        compile_error_score=policy.compile_error or None,
         empty_output_score=policy.empty_output,
     )
 
