@@ -86,12 +86,15 @@ async def test_a_cancelled_compile_does_not_cancel_the_others():
 async def test_errors_are_kept_and_killed_compilers_are_not():
     bad = CompileFacts(ok=False, facts=RunFacts(exit_code=1))
     killed = CompileFacts(ok=False, facts=RunFacts(signal=9, killer=Killer.CPU))
-    cache, compiler = ArtifactCache(), Compiler(bad, killed, killed)
+    starved = CompileFacts(ok=False, facts=RunFacts(exit_code=1, oom_kills=1))
+    cache, compiler = ArtifactCache(), Compiler(bad, killed, killed, starved, starved)
     await cache.get("bad", compiler)
     assert (await cache.get("bad", compiler)).cached
     await cache.get("killed", compiler)
     await cache.get("killed", compiler)
-    assert compiler.calls == 3
+    await cache.get("starved", compiler)
+    await cache.get("starved", compiler)
+    assert compiler.calls == 5
 
 
 async def test_the_budget_holds_and_the_oldest_goes():

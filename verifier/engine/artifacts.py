@@ -12,7 +12,7 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping
 
 from verifier.languages import Recipe
-from verifier.types import CompileFacts, Program
+from verifier.types import CompileFacts, Killer, Program
 
 BUDGET_BYTES = 256 * 1024 * 1024
 # What an entry costs beside its artifact: diagnostics, facts, keys.
@@ -110,7 +110,7 @@ class ArtifactCache:
 
     def _keep(self, key: str, compiled: CompileFacts) -> None:
         size = len(compiled.artifact) + ENTRY_BYTES
-        if size > self._budget or (not compiled.ok and compiled.facts.killer.value != "none"):
+        if size > self._budget or (not compiled.ok and _was_killed(compiled)):
             return
         old = self._entries.pop(key, None)
         if old is not None:
@@ -120,3 +120,9 @@ class ArtifactCache:
         while self._size > self._budget:
             _, dropped = self._entries.popitem(last=False)
             self._size -= len(dropped.artifact) + ENTRY_BYTES
+
+
+def _was_killed(compiled: CompileFacts) -> bool:
+    """Whether the compiler was stopped rather than done: another try may get further."""
+    facts = compiled.facts
+    return facts.killer is not Killer.NONE or facts.oom_kills > 0 or facts.signal is not None

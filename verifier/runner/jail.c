@@ -171,6 +171,7 @@ static const int denied[] = {
     __NR_fanotify_mark, __NR_settimeofday, __NR_clock_settime, __NR_clock_adjtime, __NR_adjtimex,
     __NR_syslog, __NR_vhangup, __NR_move_pages, __NR_migrate_pages, __NR_mbind, __NR_set_mempolicy,
     425, 426, 427,                /* io_uring_setup, _enter, _register */
+    __NR_io_setup, __NR_io_destroy, __NR_io_submit, __NR_io_cancel, __NR_io_getevents, /* a host-wide number of them */
     428, 429, 430, 431, 432, 433, /* open_tree, move_mount, fsopen, fsconfig, fsmount, fspick */
     438, 440, 442, 443, 447, 448, 450, /* pidfd_getfd, process_madvise, mount_setattr, quotactl_fd,
                                           memfd_secret, process_mrelease, set_mempolicy_home_node */
@@ -232,6 +233,12 @@ static void build_filter(void) {
     emit(BPF_JMP | BPF_JEQ | BPF_K, 2 /* AF_INET */, 2, 0);
     emit(BPF_JMP | BPF_JEQ | BPF_K, 10 /* AF_INET6 */, 1, 0);
     RET(ERRNO(EAFNOSUPPORT));
+    RET(SECCOMP_RET_ALLOW);
+    /* Limits of its own alone: init may have the program's user id, and would die of a limit of 0. */
+    emit(BPF_JMP | BPF_JEQ | BPF_K, __NR_prlimit64, 0, 4);
+    emit(BPF_LD | BPF_W | BPF_ABS, ARG_LOW(0), 0, 0);
+    emit(BPF_JMP | BPF_JEQ | BPF_K, 0, 1, 0);
+    RET(ERRNO(EPERM));
     RET(SECCOMP_RET_ALLOW);
     emit(BPF_JMP | BPF_JEQ | BPF_K, __NR_ioctl, 0, 3);
     emit(BPF_LD | BPF_W | BPF_ABS, ARG_LOW(1), 0, 0);

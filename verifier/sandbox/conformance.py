@@ -285,6 +285,14 @@ CHECKS: tuple[Check, ...] = (
         guarantees=("seccomp",),
     ),
     Check(
+        "no limits for its init",
+        "import resource\ntry: resource.prlimit(1, resource.RLIMIT_NOFILE, (0, 0))\n"
+        "except PermissionError: print('refused')\n"
+        "print(resource.prlimit(0, resource.RLIMIT_NOFILE, (64, 64))[0])",
+        _prints(b"refused\n128\n"),
+        hostile=True,
+    ),
+    Check(
         "nothing of the host",
         "import os\nplaces = ('/root', '/home', '/etc/shadow', '/var/run/docker.sock',\n"
         "  '/run/docker.sock', '/sys/fs')\n"
