@@ -16,6 +16,7 @@ from verifier.errors import SlotError
 from verifier.runner.agent import jobs
 from verifier.sandbox import conformance, owner
 from verifier.sandbox.base import CompileJob, RunJob
+from verifier.sandbox.namespaces import cgroup
 from verifier.sandbox.runner_slot import ToolchainMissingError
 from verifier.types import Harness, Killer, Limits
 
@@ -257,8 +258,11 @@ def _slot_processes(holder: int, backend: str) -> list[psutil.Process]:
 
 
 def _dead_cgroups() -> list[Path]:
-    found = Path("/sys/fs/cgroup").rglob("verifier-*")
-    return [p for p in found if p.is_dir() and not owner.is_alive(p.name.removeprefix("verifier-"))]
+    """Where a start looks: below this process's own groups, not in somebody else's."""
+    layout = cgroup.detect()
+    parents = {*layout.v1.values(), *([layout.v2] if layout.v2 else [])}
+    found = [p for parent in parents for p in parent.glob("verifier-*") if p.is_dir()]
+    return [p for p in found if not owner.is_alive(p.name.removeprefix("verifier-"))]
 
 
 async def test_start_sweeps_what_a_dead_one_left(sandbox_of, backend):
