@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from verifier import _json
-from verifier.judging import blocks, compare, kattis, lines, numbers, values
+from verifier.judging import COMPARATORS, blocks, compare, kattis, lines, numbers, values
 from verifier.judging.numbers import all_close, all_within, close
 from verifier.judging.values import same
 from verifier.types import Comparator
@@ -335,3 +335,15 @@ def test_runs_of_blanks_of_any_length() -> None:
         for gap in (b" ", b"\n", b"\t", b" \n"):
             plain = blocks.canonical(b"a" + gap * length + b"b")
             assert plain == b"a" + (b"\n" if b"\n" in gap else b" ") + b"b"
+
+
+@pytest.mark.parametrize("name", sorted(COMPARATORS))
+@pytest.mark.parametrize(
+    "unit", [b"3", b"0x1", b".", b"1.", b"1e", b"-", b"[", b"1 ", b"x\n", b"\r"]
+)
+def test_long_tokens_take_no_square_of_their_length(name: str, unit: bytes) -> None:
+    """Quadratic time would not end here (found by the fuzzer)."""
+    token = unit * (400_000 // len(unit))
+    comparator = Comparator(name)
+    assert not compare(token + b"x", token + b"y", comparator).ok
+    compare(b"0x" + token + b"z", b"1" + token + b"y", comparator)

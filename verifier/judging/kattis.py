@@ -26,9 +26,9 @@ __all__ = ["KATTIS"]
 
 # What glibc's scanf reads as %lf: a decimal, or a hexadecimal as C writes it; an exponent that is
 # begun and has no digits is none.
-_DECIMAL = re.compile(rb"([+-]?(?:\d+\.?\d*|\.\d+))(?:[eE]([+-]?\d*))?")
+_DECIMAL = re.compile(rb"([+-]?(?:\d+(?:\.\d*)?|\.\d+))(?:[eE]([+-]?\d*))?")
 _HEXADECIMAL = re.compile(
-    rb"([+-]?0[xX](?:[0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+))(?:[pP]([+-]?\d*))?"
+    rb"([+-]?0[xX](?:[0-9a-fA-F]+(?:\.[0-9a-fA-F]*)?|\.[0-9a-fA-F]+))(?:[pP]([+-]?\d*))?"
 )
 
 

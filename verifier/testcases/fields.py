@@ -131,7 +131,11 @@ def time_limit(value: object, field: str) -> float | None:
 def memory_limit(value: object, field: str, unit: int) -> int | None:
     """Bytes, from a number in `unit`s. None, or zero, where the data does not say."""
     number = _number(value, field)
-    return None if number is None else max(1, int(number * unit))
+    if number is None:
+        return None
+    if math.isinf(number * unit):
+        raise SuiteError(field, "too large")
+    return max(1, int(number * unit))
 
 
 def _number(value: object, field: str) -> float | None:
@@ -164,6 +168,8 @@ def weights(value: object, count: int) -> list[float]:
     numbers = [_number(item, f"weights[{i}]") or 0.0 for i, item in enumerate(items)]
     if not sum(numbers) > 0:
         raise SuiteError("weights", "they are all zero")
+    if math.isinf(sum(numbers)):
+        raise SuiteError("weights", "their sum is too large")
     return numbers
 
 

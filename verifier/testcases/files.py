@@ -30,9 +30,20 @@ def language_of(path: Path, root: Path) -> str:
     return found
 
 
+def is_inside(path: Path, root: Path) -> bool:
+    """Whether a file is in the package, links followed: a package may come from anybody."""
+    try:
+        path.is_file()  # which a name may be too long for
+        return path.resolve().is_relative_to(root.resolve())
+    except (OSError, ValueError, RuntimeError):  # a NUL in the name, links in a circle
+        return False
+
+
 def read(path: Path, root: Path) -> bytes:
     """A file of the package in `root`."""
     name = str(path.relative_to(root))
+    if not is_inside(path, root):
+        raise SuiteError(name, "leads out of the package")
     try:
         if path.stat().st_size > _MAX_FILE_BYTES:
             raise SuiteError(name, f"larger than {_MAX_FILE_BYTES} bytes")

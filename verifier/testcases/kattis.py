@@ -29,7 +29,7 @@ def load_kattis(root: Path) -> Suite:
         SuiteError: It asks for what cannot be judged here, or is broken.
     """
     row = read_yaml(root, "problem.yaml")
-    version = str(row.get("problem_format_version") or "legacy")
+    version = text(row.get("problem_format_version") or "legacy", "problem_format_version")
     legacy = version == "legacy"
     kinds, custom = _kinds(row, legacy=legacy)
     for kind, why in (
@@ -40,7 +40,7 @@ def load_kattis(root: Path) -> Suite:
         if kind in kinds:
             raise SuiteError("problem.yaml", f"cannot be judged here: {why}")
     limits = mapping(row.get("limits") or {}, "limits")
-    own = str(row.get("validator_flags") or "").split() if legacy else []
+    own = text(row.get("validator_flags") or "", "validator_flags").split() if legacy else []
     cases, flags = _kattis_cases(root, own, with_answers=not custom)
     folder = "output_validators" if legacy else "output_validator"
     if not legacy and not custom and (root / folder).exists():
@@ -78,12 +78,13 @@ def load_kattis(root: Path) -> Suite:
 def _kinds(row: Mapping[str, object], *, legacy: bool) -> tuple[set[str], bool]:
     """What sort of problem it is, and whether it has a validator of its own."""
     if legacy:
-        words = str(row.get("validation") or "default").split()
+        words = text(row.get("validation") or "", "validation").split() or ["default"]
         if words[0] not in ("default", "custom"):
             raise SuiteError("problem.yaml", f"validation is {words[0][:40]!r}")
         return set(words[1:]), words[0] == "custom"
     given = row.get("type") or "pass-fail"
-    kinds = {given} if isinstance(given, str) else set(map(str, _list(given, "type")))
+    listed = [given] if isinstance(given, str) else _list(given, "type")
+    kinds = {text(kind, "type") for kind in listed}
     return kinds, "interactive" in kinds
 
 

@@ -7,6 +7,7 @@ import binascii
 import zlib
 from collections.abc import Mapping
 
+from verifier._text import excerpt
 from verifier.errors import SuiteError
 from verifier.testcases.fields import Context, decoded, function_name, mapping, sequence, text
 from verifier.testcases.io_rows import suite_of_rows
@@ -65,4 +66,4 @@ def _unpacked(packed: str, field: str) -> object:
     try:
         return plain_loads(pickled)
     except ValueError as error:
-        raise SuiteError(field, f"refused pickle: {error}") from None
+        raise SuiteError(field, f"refused pickle: {excerpt(str(error))}") from None

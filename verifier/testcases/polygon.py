@@ -10,7 +10,7 @@ from xml.etree import ElementTree as ET
 
 from verifier.errors import SuiteError
 from verifier.testcases.fields import memory_limit, time_limit
-from verifier.testcases.files import SUFFIXES, language_of, read
+from verifier.testcases.files import SUFFIXES, is_inside, language_of, read
 from verifier.types import Case, Checker, Interactor, LimitOverrides, Suite, SuiteKind
 
 _HEADERS = (".h", ".hpp", ".hh")
@@ -123,17 +123,17 @@ def _with_programs(
 
 def _numbered(root: Path, pattern: str, number: int) -> bytes:
     """A file of a printf pattern with one number in it."""
-    name = re.sub(r"%(0?)(\d*)d", lambda m: f"{number:{m[1]}{m[2]}d}", pattern, count=1)
+    name = re.sub(r"%(0?)(\d{0,2})d", lambda m: f"{number:{m[1]}{m[2]}d}", pattern, count=1)
     path = _inside(root, name)
     if not path.is_file():
-        raise SuiteError(name, "missing: is this Polygon's full package, or was doall.sh run?")
+        raise SuiteError(name[:80], "missing: is this Polygon's full package, or was doall.sh run?")
     return read(path, root)
 
 
 def _inside(root: Path, name: str) -> Path:
     """A file that the package names, which has to be in it."""
     path = root / name
-    if not name or not path.resolve().is_relative_to(root.resolve()):
+    if not name or not is_inside(path, root):
         raise SuiteError("problem.xml", f"names a file outside of the package: {name[:80]!r}")
     return path
 
