@@ -10,7 +10,9 @@ from verifier.cli.doctor import doctor
 from verifier.cli.extract import extract
 from verifier.cli.run import run
 from verifier.cli.score import score
+from verifier.cli.selfcheck import selfcheck
 from verifier.cli.serve import serve
+from verifier.cli.stress import stress
 
 _EPILOG = """
 **Exit codes**: 0 done; 1 done, but some rows (or the program) did not pass through; 2 wrong usage;
@@ -86,4 +88,18 @@ app.command(
         "verifier doctor --json",
     )
 )(doctor)
+app.command(
+    epilog=_epilog(
+        "verifier selfcheck",
+        "verifier selfcheck --backend docker --backend namespaces",
+        "verifier selfcheck --only kernel,files",
+        "verifier selfcheck --accept memory_limit,cpu_accounting",
+    )
+)(selfcheck)
+app.command(
+    epilog=_epilog(
+        "verifier stress --seconds 60",
+        "verifier stress --backend docker --count 5000 --hostile-share 0.2",
+    )
+)(stress)
 app.add_typer(config, name="config")
