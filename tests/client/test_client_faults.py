@@ -178,12 +178,14 @@ async def test_one_stuck_sample_does_not_hold_the_rest(server, client):
 
 async def test_a_stream_that_dies_midway_resends_only_what_is_unfinished(server, client, no_sleep):
     """bytedance/SandboxFusion#67, for a batch: a connection reset halfway."""
-    answered = []
+    answered, seen = [], set()
 
     def script(request, attempt):
+        seen.add(request.request_id)
+
         async def reply():
             if request.request_id == "s7" and attempt == 1:
-                while len(answered) < 7:
+                while len(answered) < 7 or len(seen) < 10:
                     await asyncio.sleep(0)
                 return "cut"
             if request.request_id not in ("s7", "s8", "s9") or attempt > 1:

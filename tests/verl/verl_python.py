@@ -36,7 +36,8 @@ def verl_python() -> str:
 
 def run_in_verl(*argv: str | Path, timeout_s: float) -> str:
     """Run a script there, with the checkout importable; its standard output."""
-    # verl runs programs in its own process: what they leave is left in the current folder.
+    # verl runs programs in its own process, which leave files in the current folder; torch leaves a
+    # cache in the temporary one.
     with tempfile.TemporaryDirectory() as folder:
         done = subprocess.run(
             [verl_python(), *map(str, argv)],
@@ -44,6 +45,7 @@ def run_in_verl(*argv: str | Path, timeout_s: float) -> str:
             env={
                 **os.environ,
                 "PYTHONPATH": str(ROOT),
+                "TMPDIR": folder,
                 "RAY_AUTH_MODE": "disabled",
                 "TOKENIZERS_PARALLELISM": "false",
             },
