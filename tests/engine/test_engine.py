@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 
 import pytest
 
@@ -233,6 +234,40 @@ async def test_a_contended_wall_kill_is_run_again_alone():
     await sleeper.close()
 
 
+async def test_reruns_that_change_nothing_come_to_an_end():
+    """A program may keep its own processes waiting for a core, and then sleep."""
+
+    def waits(job, data):
+        return RunFacts(signal=9, killer=Killer.WALL, run_delay_s=job.limits.wall_time_s / 2)
+
+    engine = await engine_over(FakeSandbox(waits))
+    result = await engine.score(ScoreTask(RESPONSE, suite(30)))
+    assert {c.status for c in result.cases} == {Status.TIME_LIMIT}
+    assert [c.rerun for c in result.cases] == [True, True] + [False] * 28
+    assert engine.reruns == 2
+    await engine.close()
+
+
+async def test_a_batch_that_gets_on_is_not_given_up():
+    """Three slots in a row die under one batch, each at a later case."""
+    sandbox = FakeSandbox(fail_runs={2, 4, 6})
+    engine = await engine_over(sandbox, slots=1)
+    result = await engine.score(ScoreTask(RESPONSE, suite(8)))
+    assert (result.outcome, result.score) == (Outcome.SCORED, 1.0)
+    assert engine.faults == 3
+    await engine.close()
+
+
+async def test_a_slot_that_wants_to_be_replaced_is_no_fault():
+    """Its answers are good: a run has left memory behind that the kernel has not freed."""
+    sandbox = FakeSandbox(tire_runs={5, 20})
+    engine = await engine_over(sandbox, slots=1)
+    result = await engine.score(ScoreTask(RESPONSE, suite(40)))
+    assert (result.score, engine.faults) == (1.0, 0)
+    assert len(sandbox.slots) == 3
+    await engine.close()
+
+
 async def test_all_or_nothing_stops_early_and_says_the_same_on_any_number_of_slots():
     def script(job, data):
         wrong = data in (b"5\n", b"30\n")
@@ -284,12 +319,13 @@ async def test_subtasks_and_the_scores_of_no_answer():
         ({"extraction_policy": "best"}, "extraction_policy"),
         ({"policy": ScorePolicy("best")}, "score_policy.name"),
         ({"language": "klingon"}, "language"),
+        ({"suite": dataclasses.replace(suite(1), fn_name="f" * 2000)}, "suite.fn_name"),
     ],
 )
 async def test_wrong_fields_are_named(change, field):
     engine = await engine_over(FakeSandbox())
     with pytest.raises(RequestError) as caught:
-        await engine.score(ScoreTask(RESPONSE, suite(1), **change))
+        await engine.score(ScoreTask(**{"response": RESPONSE, "suite": suite(1), **change}))
     assert caught.value.field == field
     if field.startswith("limits"):
         assert isinstance(caught.value, LimitError)
@@ -304,6 +340,8 @@ async def test_run_without_judging():
         await engine.run(RunTask())
     with pytest.raises(RequestError):
         await engine.run(RunTask(argv=("a", "b\0")))
+    with pytest.raises(RequestError, match="limit"):
+        await engine.run(RunTask(argv=("a", "b" * 40_000)))
     await engine.close()
 
 

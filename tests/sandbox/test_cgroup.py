@@ -111,6 +111,7 @@ def test_slot_of_version_2(host):
     for name, text in {
         "cgroup.procs": "",
         "memory.current": "4096\n",
+        "memory.stat": "inactive_file 0\n",
         "memory.events": "low 0\noom_kill 2\n",
         "memory.peak": "8192\n",
         "memory.max": "max\n",
@@ -121,7 +122,7 @@ def test_slot_of_version_2(host):
         (folder / name).write_text(text)
     config, fds = slot.runner_config()
     counters = config["counters"]
-    assert sorted(counters) == ["cpu", "memory_now", "memory_peak", "oom"]
+    assert sorted(counters) == ["cpu", "memory_now", "memory_peak", "memory_stat", "oom"]
     assert counters["cpu"][1:] == [1000, "usage_usec"]
     assert counters["oom"][1:] == [1, "oom_kill"]
     assert config["peak_resettable"] is True
@@ -142,7 +143,15 @@ def test_slot_of_version_1(host):
     slot = manager.create("ns0", 100)
     memory = own["memory"] / "verifier-1-2-boot-0" / "ns0"
     for folder, names in (
-        (memory, ("memory.usage_in_bytes", "memory.oom_control", "memory.max_usage_in_bytes")),
+        (
+            memory,
+            (
+                "memory.usage_in_bytes",
+                "memory.stat",
+                "memory.oom_control",
+                "memory.max_usage_in_bytes",
+            ),
+        ),
         (own["cpuacct"] / "verifier-1-2-boot-0" / "ns0", ("cpuacct.usage",)),
     ):
         for name in names:
@@ -150,7 +159,7 @@ def test_slot_of_version_1(host):
     for folder in own.values():
         (folder / "verifier-1-2-boot-0" / "ns0" / "cgroup.procs").write_text("")
     config, _ = slot.runner_config()
-    assert sorted(config["counters"]) == ["cpu", "memory_now", "memory_peak", "oom"]
+    assert sorted(config["counters"]) == ["cpu", "memory_now", "memory_peak", "memory_stat", "oom"]
     assert len(config["procs_fds"]) == 3
     slot.set_memory(123)
     assert (memory / "memory.limit_in_bytes").read_text() == "123"

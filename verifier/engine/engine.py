@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import os
 import time
 from collections.abc import Coroutine, Iterator
@@ -47,6 +48,9 @@ from verifier.types import (
 
 # Above this, extraction leaves the event loop for a thread.
 EXTRACT_INLINE_BYTES = 256 * 1024
+# Both travel in one message inside of the slot (runner/agent/zygote.py: MESSAGE_BYTES).
+MAX_ARGV_BYTES = 32 * 1024
+MAX_NAME_CHARS = 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,6 +199,9 @@ class Engine:
             raise RequestError("comparator.name", _unknown(comparator.name, judging.COMPARATORS))
         if task.language:
             languages.get(task.language)
+        name = task.suite.fn_name or ""
+        if len(name) > MAX_NAME_CHARS or "\0" in name:
+            raise RequestError("suite.fn_name", f"not a name: {name[:40]!r}")
         check_task(task, self.max_limits)
 
     async def _score(self, task: ScoreTask, limits: Limits) -> Result:
@@ -246,6 +253,8 @@ class Engine:
                 raise RequestError("argv[0]", "is empty")
             if "\0" in part:
                 raise RequestError(f"argv[{index}]", "has a NUL byte")
+        if (size := len(json.dumps(task.argv))) > MAX_ARGV_BYTES:
+            raise RequestError("argv", f"{size} bytes as JSON; the limit is {MAX_ARGV_BYTES}")
         with self._admitted():
             return await _within(task.deadline_s, self._run(task, limits))
 

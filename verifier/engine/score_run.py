@@ -47,6 +47,10 @@ JUDGE_INLINE_BYTES = 1024 * 1024
 # A wall-clock kill counts as contended when the program was ready to run, without a core, for this
 # share.
 CONTENDED_SHARE = 0.1
+# So many runs that had all slots to themselves and were too slow again show that it was not the
+# load: the others of the task keep their verdicts. A program that keeps its own processes waiting
+# and then sleeps would hold every slot for each of its cases otherwise.
+MAX_VAIN_RERUNS = 2
 HARNESSES = {
     SuiteKind.STDIN: Harness.PYTHON,
     SuiteKind.CALL: Harness.PYTHON_CALL,
@@ -205,14 +209,20 @@ class ScoreRun:
                 await asyncio.sleep(0)  # it takes its batch
             if not self.batches:
                 return
+            if not holder[0].healthy:  # its last run's answers were good, and it is replaced
+                self.pool.give_back(holder.pop())
+                await self._take(holder)
             attempt, batch = self.batches.popleft()
             try:
                 await self._run_batch(holder[0], batch)
             except SlotError:
                 self.shop.faults += 1
-                if attempt + 1 >= ATTEMPTS:
+                left = self._missing(batch)
+                # Only a case that fails again and again is given up, not a long batch.
+                attempt = attempt + 1 if left == batch else 1
+                if attempt >= ATTEMPTS:
                     raise
-                self.batches.append((attempt + 1, self._missing(batch)))
+                self.batches.append((attempt, left))
                 self.pool.give_back(holder.pop())
                 await self._take(holder)
 
@@ -354,13 +364,17 @@ class ScoreRun:
 
         Once more, with all slots to itself.
         """
+        vain = 0
         async with self.pool.group(self.pool.size, self.task.priority) as slots:
             for index in sorted(self.suspects):
+                if vain >= MAX_VAIN_RERUNS:
+                    break
                 self.shop.reruns += 1
                 await self._run_batch(slots[0], range(index, index + 1))
                 again = self.cases[index]
                 assert again is not None  # noqa: S101 - it has just been written
                 self.cases[index] = dataclasses.replace(again, rerun=True)
+                vain += again.status is Status.TIME_LIMIT
 
 
 class _Unchecked:

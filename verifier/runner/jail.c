@@ -56,7 +56,7 @@
 #include <unistd.h>
 
 #define EXPORT __attribute__((visibility("default")))
-#define JAIL_ABI 3
+#define JAIL_ABI 4
 
 /* ---------------------------------------------------------------- raw system calls (no errno) */
 
@@ -140,6 +140,7 @@ enum {
     WITHOUT_NO_NEW_PRIVS = 16, /* and so without the filter, which needs it */
     WITHOUT_PROCESS_LIMIT = 32,
     WITHOUT_DROPPED_CAPABILITIES = 64,
+    WITHOUT_LANDLOCK = 128,
 };
 
 /* How the payload ended, in init's words. */
@@ -170,6 +171,7 @@ static const int denied[] = {
     __NR_quotactl, __NR_open_by_handle_at, __NR_name_to_handle_at, __NR_fanotify_init,
     __NR_fanotify_mark, __NR_settimeofday, __NR_clock_settime, __NR_clock_adjtime, __NR_adjtimex,
     __NR_syslog, __NR_vhangup, __NR_move_pages, __NR_migrate_pages, __NR_mbind, __NR_set_mempolicy,
+    __NR_inotify_init1,           /* tells when anybody reads a file that all slots share */
     425, 426, 427,                /* io_uring_setup, _enter, _register */
     __NR_io_setup, __NR_io_destroy, __NR_io_submit, __NR_io_cancel, __NR_io_getevents, /* a host-wide number of them */
     428, 429, 430, 431, 432, 433, /* open_tree, move_mount, fsopen, fsconfig, fsmount, fspick */
@@ -180,7 +182,7 @@ static const int denied[] = {
     __NR_kexec_file_load,
 #endif
 #ifdef __x86_64__
-    __NR_iopl, __NR_ioperm, __NR_modify_ldt, __NR_uselib, __NR_ustat, __NR_sysfs,
+    __NR_inotify_init, __NR_iopl, __NR_ioperm, __NR_modify_ldt, __NR_uselib, __NR_ustat, __NR_sysfs,
     __NR__sysctl,
 #endif
     __NR_lookup_dcookie,
@@ -190,6 +192,7 @@ static const int denied[] = {
 #define NS_FLAGS (CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | \
                   CLONE_NEWNET | 0x80 /* CLONE_NEWTIME */)
 #define TIOCSTI_ 0x5412
+#define F_NOTIFY_ 1026 /* inotify's predecessor */
 
 static struct sock_filter filter[64 + NDENIED];
 static struct sock_fprog filter_prog;
@@ -240,11 +243,71 @@ static void build_filter(void) {
     emit(BPF_JMP | BPF_JEQ | BPF_K, 0, 1, 0);
     RET(ERRNO(EPERM));
     RET(SECCOMP_RET_ALLOW);
-    emit(BPF_JMP | BPF_JEQ | BPF_K, __NR_ioctl, 0, 3);
+    emit(BPF_JMP | BPF_JEQ | BPF_K, __NR_ioctl, 0, 4);
     emit(BPF_LD | BPF_W | BPF_ABS, ARG_LOW(1), 0, 0);
     emit(BPF_JMP | BPF_JEQ | BPF_K, TIOCSTI_, 0, 1);
     RET(ERRNO(EPERM));
     RET(SECCOMP_RET_ALLOW);
+    emit(BPF_JMP | BPF_JEQ | BPF_K, __NR_fcntl, 0, 3);
+    emit(BPF_LD | BPF_W | BPF_ABS, ARG_LOW(1), 0, 0);
+    emit(BPF_JMP | BPF_JEQ | BPF_K, F_NOTIFY_, 0, 1);
+    RET(ERRNO(EPERM));
+    RET(SECCOMP_RET_ALLOW);
+}
+
+/* ---------------------------------------------------------------- the second wall: Landlock */
+
+/* What the mount namespace, the network namespace and the PID namespace refuse, Landlock refuses again, where the
+ * kernel has it: to write outside of the run's own tmpfs, to use TCP, and to signal or connect to what is not of
+ * the run. Structures and numbers are the kernel's (linux/landlock.h), whose header may be older than it. */
+#define LANDLOCK_CREATE_RULESET 444
+#define LANDLOCK_ADD_RULE 445
+#define LANDLOCK_RESTRICT_SELF 446
+#define LANDLOCK_VERSION 1
+#define LANDLOCK_PATH_BENEATH 1
+#define LANDLOCK_EXECUTE 0x1ULL
+#define LANDLOCK_WRITE_FILE 0x2ULL
+#define LANDLOCK_READ 0xcULL        /* files, folders */
+#define LANDLOCK_TRUNCATE 0x4000ULL
+#define LANDLOCK_IOCTL_DEV 0x8000ULL
+
+struct landlock_ruleset { uint64_t fs, net, scoped; };
+struct landlock_path { uint64_t allowed; int32_t parent_fd; } __attribute__((packed));
+
+static long landlock_abi; /* <= 0: the kernel has none */
+
+static uint64_t landlock_handled(void) {
+    uint64_t known = 0x1fff; /* all that the first version had */
+    if (landlock_abi >= 2) known |= 0x2000; /* link and rename to another folder */
+    if (landlock_abi >= 3) known |= LANDLOCK_TRUNCATE;
+    if (landlock_abi >= 5) known |= LANDLOCK_IOCTL_DEV;
+    return known;
+}
+
+static long landlock_allow(long ruleset, const char *folder, uint64_t allowed) {
+    struct landlock_path rule = {allowed & landlock_handled(), -1};
+    long fd = SYS4(__NR_openat, AT_FDCWD, folder, O_PATH | O_CLOEXEC, 0), err;
+    if (fd < 0) return fd;
+    rule.parent_fd = (int32_t)fd;
+    err = SYS4(LANDLOCK_ADD_RULE, ruleset, LANDLOCK_PATH_BENEATH, &rule, 0);
+    SYS1(__NR_close, fd);
+    return err;
+}
+
+/* Per run, since a rule is about one mounted file system and /tmp is a new one each time. Returns 0 or -errno. */
+static long landlock(int build) {
+    struct landlock_ruleset attr = {landlock_handled(), landlock_abi >= 4 ? 3 : 0, landlock_abi >= 6 ? 3 : 0};
+    size_t size = landlock_abi >= 6 ? 24 : landlock_abi >= 4 ? 16 : 8;
+    long ruleset = SYS3(LANDLOCK_CREATE_RULESET, &attr, size, 0), err;
+    if (ruleset < 0) return ruleset;
+    err = landlock_allow(ruleset, "/", LANDLOCK_EXECUTE | LANDLOCK_READ);
+    if (err >= 0)
+        err = landlock_allow(ruleset, "/dev", LANDLOCK_READ | LANDLOCK_WRITE_FILE | LANDLOCK_TRUNCATE | LANDLOCK_IOCTL_DEV);
+    if (err >= 0) err = landlock_allow(ruleset, "/tmp", ~0ULL);
+    if (err >= 0 && build) err = landlock_allow(ruleset, "/build", ~0ULL);
+    if (err >= 0) err = SYS2(LANDLOCK_RESTRICT_SELF, ruleset, 0);
+    SYS1(__NR_close, ruleset);
+    return err;
 }
 
 /* ---------------------------------------------------------------- init and payload */
@@ -334,6 +397,8 @@ static void enter_payload(const struct jail_spec *s) {
     SYS5(__NR_prctl, PR_SET_DUMPABLE, 1, 0, 0, 0);
     if (!(s->without & WITHOUT_NO_NEW_PRIVS) && (err = SYS5(__NR_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)) < 0)
         payload_failed(s, 5, err);
+    if (landlock_abi > 0 && !(s->without & (WITHOUT_LANDLOCK | WITHOUT_NO_NEW_PRIVS)) && (err = landlock((int)s->build)) < 0)
+        payload_failed(s, 8, err);
     if (!(s->without & (WITHOUT_SECCOMP | WITHOUT_NO_NEW_PRIVS))) {
         err = SYS3(__NR_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_SPEC_ALLOW, &filter_prog);
         if (err < 0) err = SYS5(__NR_prctl, PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter_prog, 0, 0);
@@ -432,10 +497,14 @@ static int init_main(void *unused) {
 
 EXPORT int jail_abi(void) { return JAIL_ABI; }
 
+/* The version of the kernel's Landlock; <= 0: it has none. */
+EXPORT int64_t jail_landlock(void) { return SYS3(LANDLOCK_CREATE_RULESET, 0, 0, LANDLOCK_VERSION); }
+
 /* Once per zygote, in it: what it reads belongs to the calling thread. */
 EXPORT void jail_prepare(void) {
     int *tid = NULL;
     build_filter();
+    landlock_abi = jail_landlock();
     if (prctl(PR_GET_TID_ADDRESS, &tid, 0, 0, 0) == 0) run.tid_address = tid;
     if (syscall(__NR_get_robust_list, 0, &run.robust_head, &run.robust_len) != 0) run.robust_head = NULL;
 }
@@ -584,8 +653,8 @@ static int drain(struct stream *s) {
     }
 }
 
-/* A process's share of its memory: pages that forks have in common count once in the sum. Slow, so it is only
- * asked where the quick sum is over the limit. */
+/* A process's share of the memory that is no file's: pages that forks have in common count once in the sum. Slow,
+ * so it is only asked where the quick sum, in which they count each time, is over the limit. */
 static int64_t proportional(int64_t pid) {
     char path[64], text[1024], *p;
     ssize_t n;
@@ -596,6 +665,11 @@ static int64_t proportional(int64_t pid) {
     close(fd);
     if (n <= 0) return -1;
     text[n] = 0;
+    if ((p = strstr(text, "\nPss_Anon:"))) { /* since Linux 5.9, and with it Pss_Shmem */
+        int64_t share = strtoll(p + 10, NULL, 10);
+        if ((p = strstr(text, "\nPss_Shmem:"))) share += strtoll(p + 11, NULL, 10);
+        return share * 1024;
+    }
     return (p = strstr(text, "\nPss:")) ? strtoll(p + 5, NULL, 10) * 1024 : -1;
 }
 
@@ -611,7 +685,7 @@ static void sample_tree(const struct jail_watch *w, int exact, int64_t *memory, 
     if (!proc) return;
     while ((e = readdir(proc))) {
         char path[64], text[1024], *p;
-        int64_t pid = strtoll(e->d_name, NULL, 10), shared = 0, rss = 0, size = 0;
+        int64_t pid = strtoll(e->d_name, NULL, 10), rss = 0, size = 0;
         int64_t ut = 0, st = 0, cut = 0, cst = 0;
         int fd;
         ssize_t n;
@@ -640,9 +714,9 @@ static void sample_tree(const struct jail_watch *w, int exact, int64_t *memory, 
         close(fd);
         if (n <= 0) continue;
         text[n] = 0;
-        if (sscanf(text, "%lld %lld %lld", (long long *)&size, (long long *)&rss, (long long *)&shared) == 3) {
+        if (sscanf(text, "%lld %lld", (long long *)&size, (long long *)&rss) == 2) {
             int64_t share = exact ? proportional(pid) : -1;
-            *memory += share >= 0 ? share : (rss - shared) * page;
+            *memory += share >= 0 ? share : rss * page;
         }
     }
     closedir(proc);

@@ -237,6 +237,53 @@ CHECKS: tuple[Check, ...] = (
         guarantees=("ipc_namespace",),
     ),
     Check(
+        "what one run leaves in shared memory is not the next one's",
+        "import ctypes\nc = ctypes.CDLL(None)\nc.shmat.restype = ctypes.c_void_p\n"
+        "at = c.shmat(c.shmget(4242, 90 << 20, 0o1666), None, 0)\n"
+        "ctypes.memset(ctypes.c_void_p(at), 1, 90 << 20)\nprint('full')",
+        _prints(b"full\n"),
+        (b"", b"", b"", b""),
+        hostile=True,
+        guarantees=("ipc_namespace",),
+    ),
+    Check(
+        "nor what it leaves on its way between sockets",
+        "import array, os, socket\nfd = os.memfd_create('x')\n"
+        "os.write(fd, bytes(90 << 20))\n"
+        "a, b = socket.socketpair()\n"
+        "for end, given in ((a, b), (b, a)):\n"
+        "  end.sendmsg([b'x'], [(socket.SOL_SOCKET, socket.SCM_RIGHTS,\n"
+        "    array.array('i', [fd, given.fileno()]))])\nprint('sent')",
+        _prints(b"sent\n"),
+        (b"", b"", b"", b""),
+        hostile=True,
+    ),
+    Check(
+        "standard output can be opened again",
+        "open('/dev/stdout', 'w').write('a\\n')\nopen('/proc/self/fd/2', 'w').write('b\\n')",
+        lambda f: _prints(b"a\n")(f) and f.stderr == b"b\n",
+    ),
+    Check(
+        "devices are read-only and nobody watches files",
+        "import ctypes, os\nc = ctypes.CDLL(None, use_errno=True)\nout = []\n"
+        "for n in ('null', 'zero', 'full', 'random', 'urandom'):\n"
+        "  try: os.utime('/dev/' + n); out.append(n)\n  except OSError: pass\n"
+        "print(out, c.inotify_init1(0), ctypes.get_errno())\n"
+        "fd = os.open('/usr', os.O_RDONLY)\n"
+        "print(c.fcntl(fd, 1026, 1), ctypes.get_errno())\nopen('/dev/null', 'w').write('x')",
+        _prints(b"[] -1 1\n-1 1\n"),
+        hostile=True,
+        guarantees=("seccomp", "read_only_root"),
+    ),
+    Check(
+        "nothing tells how the sandbox was started",
+        "import sys\nseen = [open('/proc/self/cmdline').read(), str(sys.orig_argv)]\n"
+        "seen += [str(getattr(m, '__file__', '')) for m in list(sys.modules.values())]\n"
+        "print([s for s in seen if '/home' in s or '/root' in s or '.cache' in s or '--lib' in s])",
+        _prints(b"[]\n"),
+        hostile=True,
+    ),
+    Check(
         "the file system is full at its limit",
         "try:\n  with open('big', 'wb') as f:\n    while True: f.write(bytes(1 << 20))\n"
         "except OSError as e: print(e.errno in (27, 28))",

@@ -47,6 +47,7 @@ class FakeSandbox:
         script: Facts of one run, from the job and one of its inputs. May be a coroutine function.
         compile_script: Facts of one compilation. May be a coroutine function.
         fail_runs: Numbers of the runs that end in a `SlotError`.
+        tire_runs: Numbers of the runs whose slot answers their batch and is then to be replaced.
         hang_runs: Number of a run -> the event it waits for before it answers.
         fail_opens: So many calls of `open_slot` raise `BackendError`, the first ones.
         compile_gate: Every compilation waits for it.
@@ -67,6 +68,7 @@ class FakeSandbox:
         compile_script: CompileScript | None = None,
         *,
         fail_runs: Collection[int] = (),
+        tire_runs: Collection[int] = (),
         hang_runs: Mapping[int, asyncio.Event] | None = None,
         fail_opens: int = 0,
         compile_gate: asyncio.Event | None = None,
@@ -77,6 +79,7 @@ class FakeSandbox:
         self._script = script or echo
         self._compile_script = compile_script or _compiles
         self._fail_runs = frozenset(fail_runs)
+        self._tire_runs = frozenset(tire_runs)
         self._hang_runs = dict(hang_runs or {})
         self._fail_opens = fail_opens
         self._compile_gate = compile_gate
@@ -159,6 +162,10 @@ class FakeSandbox:
             self.killed += 1
             raise
 
+    def tired(self, runs: int) -> bool:
+        """Whether the last so many runs were to be a slot's last ones."""
+        return any(len(self.runs) - at in self._tire_runs for at in range(runs))
+
     def _answer(self, number: int, job: RunJob, data: bytes) -> RunFacts | Awaitable[RunFacts]:
         if number in self._fail_runs:
             raise SlotError(f"scripted: run {number} fails")
@@ -211,6 +218,7 @@ class FakeSlot:
         try:
             for data in job.inputs:
                 yield await self._sandbox.do_run(job, data)
+            self._healthy = not self._sandbox.tired(len(job.inputs))
         except SlotError:
             self._healthy = False
             raise

@@ -191,6 +191,7 @@ class RunnerSlot:
             if answer["op"] == "missing":
                 raise ToolchainMissingError(str(answer.get("message")))
             facts = self._facts(answer, "compiled", blobs)
+        self._rest(answer)
         ok = answer.get("ok") is True
         facts = dataclasses.replace(facts, returned=None)
         message = b"" if ok else (blobs[1] or blobs[0])[:MESSAGE_HEAD]
@@ -247,6 +248,7 @@ class RunnerSlot:
                 self._healthy = False
                 raise SlotError(f"{self._name}: {got} answers for {len(job.inputs)} runs")
             self._last_artifact = job.artifact
+            self._rest(answer)
         finally:
             if not finished:
                 await self._stop_batch()
@@ -263,6 +265,12 @@ class RunnerSlot:
         await self._on_close()
 
     # ------------------------------------------------------------ plumbing
+
+    def _rest(self, answer: dict[str, Any]) -> None:
+        """The answers are good, but something of the run is still charged to the slot."""
+        if answer.get("tired") is True:
+            self._healthy = False
+            logger.warning("%s: a run's memory was not freed; the slot is replaced", self._name)
 
     async def _prepare(self, limits: Limits) -> None:
         if self._set_memory is None or limits.memory_bytes == self._memory_bytes:

@@ -12,10 +12,16 @@ import stat
 import time
 
 from . import frames, libjail, zygote
+from .cgroups import read_number
 
 KILLERS = ("none", "cpu", "wall", "output", "memory", "cancel", "gone")
 STDERR_KEEP = 16 * 1024
 VALUE_BYTES = 64 * 1024 * 1024
+# What may be charged to the slot between runs, above what was when it began. A runner in the same
+# group (a container) has buffers of its own.
+SLACK_BYTES, OWN_SLACK_BYTES = 2 * 1024 * 1024, 8 * 1024 * 1024
+# How often and how long is waited for the kernel to free what a run has left; 0.5 s in all.
+SETTLE_S = (0, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.15, 0.16)
 MAX_OUTPUT_DEPTH, MAX_ARTIFACT_FILES = 16, 4096
 MAX_ARTIFACT_BYTES = 256 * 1024 * 1024
 F_ADD_SEALS, ALL_SEALS = 1033, 0x1 | 0x2 | 0x4 | 0x8
@@ -56,6 +62,9 @@ class Runner:
         self.shared_processes = shared_processes
         self.program_key = None
         self.artifact = {}
+        self.memory_base = counters.memory_held()
+        self.slack = OWN_SLACK_BYTES if counters.own_cgroup else SLACK_BYTES
+        self.tired = False
 
     def serve(self):
         """Until the supervisor is gone."""
@@ -69,6 +78,7 @@ class Runner:
                 "counters": self.counters.names,
                 "peak_resettable": self.counters.resettable,
                 "memory_base": read_number(self.counters.memory_now),
+                "landlock": self.lib.jail_landlock(),
             }
         )
         actions = {"run": self.run, "compile": self.compile}
@@ -142,6 +152,7 @@ class Runner:
                             given[at] = -1
                 if facts["killer"] == "gone":
                     os._exit(0)
+                self.settle()
                 if facts["killer"] == "cancel":
                     break
                 facts.update(op="facts", index=index, sizes=[len(b) for b in blobs])
@@ -150,7 +161,7 @@ class Runner:
             for fd in [null, *peers, *wires]:
                 if fd >= 0:
                     os.close(fd)
-        self.channel.write({"op": "done"})
+        self.channel.write({"op": "done", "tired": self.tired})
 
     def fresh(self, harness, fn_name):
         """The command of a Python run in an interpreter of its own (`exec` mode)."""
@@ -239,9 +250,9 @@ class Runner:
         handed = [fd for fd in (out_w, err_w, status_w, value_w) if fd >= 0]
         watch = libjail.Watch()
         try:
-            if value_w >= 0:
-                # A program that is told /proc/self/fd/3 opens it anew, as another user.
-                os.fchmod(value_w, 0o666)
+            for fd in (out_w, err_w, value_w):
+                if fd >= 0:  # a program that opens /dev/stdout does so as another user
+                    os.fchmod(fd, 0o666)
             for fd in opened:
                 fcntl.fcntl(fd, fcntl.F_SETFL, os.O_NONBLOCK)
             watch.abi = libjail.ABI
@@ -296,6 +307,27 @@ class Runner:
             for fd in opened + handed:
                 os.close(fd)
 
+    def settle(self, own_bytes=0):
+        """Wait until what the run's end has freed is no longer charged to the slot.
+
+        The kernel does some of that later, in the background: System V segments go with their
+        namespace, descriptors in flight in circles of sockets when a socket is closed. What the
+        next run finds charged would count against its limit. A slot that does not get clean is
+        replaced. `own_bytes` are in a memfd of ours.
+        """
+        if not self.memory_base or self.tired:
+            return
+        allowed = self.memory_base + self.slack + (own_bytes if self.counters.own_cgroup else 0)
+        if read_number(self.counters.memory_now) <= allowed:
+            return
+        for delay in SETTLE_S:
+            time.sleep(delay)
+            if self.counters.memory_held() <= allowed:
+                return
+            for end in socket.socketpair():
+                end.close()
+        self.tired = True
+
     def facts(self, watch, peak_before):
         """What happened, from the watch."""
         if watch.payload_step:
@@ -343,6 +375,7 @@ class Runner:
         python = header["harness"] != "exec"
         self.load(memoryview(b""), None)
         empty("/build")
+        as_new("/build")
         stdin = sealed("source", files[0] if python else b"")
         try:
             if not python:
@@ -359,6 +392,7 @@ class Runner:
             facts, blobs = self.one(header["limits"], stdin_fd=stdin, with_value=python)
             if facts["killer"] == "gone":
                 os._exit(0)
+            self.settle(len(files[0]) if python else 0)
             ok = facts["exit_code"] == 0 and facts["killer"] == "none"
             artifact = b""
             if ok and python:
@@ -367,6 +401,7 @@ class Runner:
                 artifact = pack(collect(header["outputs"]))
             facts.update(
                 op="compiled",
+                tired=self.tired,
                 ok=ok and bool(artifact),
                 sizes=[len(blobs[0]), len(blobs[1]), len(artifact)],
             )
@@ -399,16 +434,6 @@ def resolved(argv):
 def raise_missing(channel, name):
     """Say that a tool is not there; the slot itself is fine."""
     channel.write({"op": "missing", "message": "there is no %s in this sandbox" % name})
-
-
-def read_number(counter):
-    """The value of a one-number counter file, or 0."""
-    if counter.fd < 0:
-        return 0
-    try:
-        return int(os.pread(counter.fd, 64, 0))
-    except (OSError, ValueError):
-        return 0
 
 
 def sealed(name, data):
@@ -456,6 +481,14 @@ def empty(folder):
                 else:
                     os.unlink(child.path)
             os.rmdir(entry.path)
+
+
+def as_new(folder):
+    """Take off what a program may have written on the folder itself."""
+    for name in os.listxattr(folder):
+        os.removexattr(folder, name)
+    os.chmod(folder, 0o777)
+    os.utime(folder, (0, 0))
 
 
 def matching(folder, parts):

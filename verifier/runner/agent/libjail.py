@@ -2,7 +2,7 @@
 
 import ctypes
 
-ABI = 3
+ABI = 4
 i64 = ctypes.c_int64
 # What a control run may switch off in a run; the rest of what it may is the slot's (__main__.py).
 WITHOUT = {
@@ -13,6 +13,7 @@ WITHOUT = {
     "no_new_privs": 16,
     "process_limit": 32,
     "capabilities": 64,
+    "landlock": 128,
 }
 
 
@@ -75,6 +76,7 @@ def load(path):
     watch.jail_baseline.restype = None
     watch.jail_release.argtypes = [ctypes.POINTER(Watch)]
     watch.jail_release.restype = None
+    watch.jail_landlock.restype = i64
     if watch.jail_abi() != ABI:
         raise OSError("libjail has another ABI than this agent")
     return spawn, watch

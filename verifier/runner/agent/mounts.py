@@ -116,6 +116,7 @@ def make_root(root, program_bytes, build_bytes, *, read_only=True):
     for name in DEVICES:
         open("%s/dev/%s" % (root, name), "w").close()
         mount("/dev/" + name, "%s/dev/%s" % (root, name), None, MS_BIND)
+        bound.append("%s/dev/%s" % (root, name))  # read-only is the node, not the device
     for path, text in GENERATED.items():
         with open("%s/%s" % (root, path), "w") as f:
             f.write(text)

@@ -24,6 +24,7 @@ WARM = (
 
 PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_CAPBSET_DROP, PR_SET_SECUREBITS = 1, 4, 24, 28
 SECURE_NOROOT_LOCKED = 0x3
+MADV_POPULATE_WRITE = 23
 FIRST_FREE_FD = 10
 # Of a message from the runner; above 128 KiB every receive would map and unmap its buffer.
 MESSAGE_BYTES = 64 * 1024
@@ -37,7 +38,6 @@ def main(sock, library, procs_fds, without=()):
     except BaseException as e:
         sock.send(("%s: %s" % (type(e).__name__, e)).encode()[:200])
         os._exit(1)
-    sock.send(b"ready")
     program, spec = {}, libjail.Spec()
     spec.without = sum(libjail.WITHOUT.get(name, 0) for name in without)
     before, after_parent, after_child = (
@@ -49,6 +49,8 @@ def main(sock, library, procs_fds, without=()):
     room = socket.CMSG_LEN(8 * fds.itemsize)
     gc.collect()
     gc.freeze()
+    own_pages()
+    sock.send(b"ready")
     while True:
         message, ancillary, _, _ = sock.recvmsg(MESSAGE_BYTES, room, socket.MSG_CMSG_CLOEXEC)
         if not message:
@@ -83,6 +85,22 @@ def main(sock, library, procs_fds, without=()):
             sock.send(b"fault %s: %s" % (library.jail_failure(), os.strerror(-pid).encode()))
         else:
             sock.send(b"%d" % pid)
+
+
+def own_pages():
+    """Copy at once what is still shared with the runner.
+
+    Otherwise it would be copied page by page as the zygote works, and the slot's memory base, which
+    is measured once, would be too low.
+    """
+    with open("/proc/self/maps", encoding="utf-8", errors="surrogateescape") as f:
+        spans = [line.split()[0] for line in f if " rw-p " in line]
+    for span in spans:
+        start, end = (int(number, 16) for number in span.split("-"))
+        # Linux 5.14; before it, the base is a little low.
+        mounts.libc.madvise(
+            ctypes.c_void_p(start), ctypes.c_size_t(end - start), MADV_POPULATE_WRITE
+        )
 
 
 def fill(spec, program, code_fd):

@@ -195,12 +195,17 @@ class NamespaceSandbox(WarmSandbox):
 def _start(
     config: dict[str, Any], theirs: socket.socket, fds: list[int]
 ) -> subprocess.Popen[bytes]:
-    library, zipapp = jail_library(), runner_zipapp()
+    # By descriptor: no path of the host is in the runner's memory, and it need not be able to walk
+    # there itself.
+    files = [
+        os.open(path, os.O_RDONLY | os.O_CLOEXEC) for path in (jail_library(), runner_zipapp())
+    ]
+    library, zipapp = (f"/proc/self/fd/{fd}" for fd in files)
     argv = [
         *INTERPRETER,
-        str(zipapp),
+        zipapp,
         "--lib",
-        str(library),
+        library,
         "--fd",
         str(theirs.fileno()),
         "--config",
@@ -209,16 +214,20 @@ def _start(
     environment = dict(ENVIRONMENT)
     if "OPENBLAS_CORETYPE" in os.environ:  # some processors need it told
         environment["OPENBLAS_CORETYPE"] = os.environ["OPENBLAS_CORETYPE"]
-    return subprocess.Popen(
-        argv,
-        pass_fds=[theirs.fileno(), *fds],
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=None,
-        cwd="/",
-        start_new_session=True,
-    )
+    try:
+        return subprocess.Popen(
+            argv,
+            pass_fds=[theirs.fileno(), *files, *fds],
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=None,
+            cwd="/",
+            start_new_session=True,
+        )
+    finally:
+        for fd in files:
+            os.close(fd)
 
 
 def _ids(number: int) -> dict[str, Any] | None:

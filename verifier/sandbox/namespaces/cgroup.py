@@ -118,6 +118,7 @@ class SlotCgroup:
         memory = self.folders.get("memory")
         if memory is not None:
             counters["memory_now"] = [self._open(memory / "memory.usage_in_bytes"), 1, ""]
+            counters["memory_stat"] = [self._open(memory / "memory.stat"), 1, ""]
             counters["oom"] = [self._open(memory / "memory.oom_control"), 1, "oom_kill"]
             counters["memory_peak"] = [
                 self._open(memory / "memory.max_usage_in_bytes", os.O_RDWR),
@@ -127,6 +128,7 @@ class SlotCgroup:
             config["peak_resettable"] = True
         elif self.v2 is not None and (self.v2 / "memory.current").exists():
             counters["memory_now"] = [self._open(self.v2 / "memory.current"), 1, ""]
+            counters["memory_stat"] = [self._open(self.v2 / "memory.stat"), 1, ""]
             counters["oom"] = [self._open(self.v2 / "memory.events"), 1, "oom_kill"]
             with contextlib.suppress(OSError):  # Linux 5.19; resettable since 6.12
                 try:
