@@ -20,8 +20,9 @@ VALUE_BYTES = 64 * 1024 * 1024
 # What may be charged to the slot between runs, above what was when it began. A runner in the same
 # group (a container) has buffers of its own.
 SLACK_BYTES, OWN_SLACK_BYTES = 2 * 1024 * 1024, 8 * 1024 * 1024
-# How often and how long is waited for the kernel to free what a run has left; 0.5 s in all.
-SETTLE_S = (0, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.15, 0.16)
+# How often and how long is waited for the kernel to free what a run has left; 3 s in all, since it
+# does so in the background, and the machine may be busy.
+SETTLE_S = (0, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.3, 0.5, 0.5, 1.0)
 MAX_OUTPUT_DEPTH, MAX_ARTIFACT_FILES = 16, 4096
 MAX_ARTIFACT_BYTES = 256 * 1024 * 1024
 F_ADD_SEALS, ALL_SEALS = 1033, 0x1 | 0x2 | 0x4 | 0x8
@@ -392,13 +393,14 @@ class Runner:
             facts, blobs = self.one(header["limits"], stdin_fd=stdin, with_value=python)
             if facts["killer"] == "gone":
                 os._exit(0)
-            self.settle(len(files[0]) if python else 0)
             ok = facts["exit_code"] == 0 and facts["killer"] == "none"
             artifact = b""
             if ok and python:
                 artifact = pack([("main.py", 0, bytes(files[0])), (".code", 0, blobs[2])])
             elif ok:
                 artifact = pack(collect(header["outputs"]))
+            empty("/build")
+            self.settle(len(files[0]) if python else 0)
             facts.update(
                 op="compiled",
                 tired=self.tired,
