@@ -48,7 +48,8 @@ def processes_of(sandbox) -> dict[int, str]:
         finally:
             client.close()
     else:
-        pids = [p.pid for p in psutil.Process().children(recursive=True)]
+        tops = [psutil.Process(slot.pid) for slot in sandbox._slots]
+        pids = [p.pid for top in tops for p in (top, *top.children(recursive=True))]
     states = {}
     for pid in pids:
         with contextlib.suppress(psutil.NoSuchProcess):

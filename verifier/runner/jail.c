@@ -207,6 +207,8 @@ static void emit(uint16_t code, uint32_t k, uint8_t jt, uint8_t jf) {
 /* Little endian: the low half of an argument comes first. */
 #define ARG_LOW(i) (offsetof(struct seccomp_data, args) + 8 * (i))
 
+#define LOAD_ARG(i) emit(BPF_LD | BPF_W | BPF_ABS, ARG_LOW(i), 0, 0)
+
 static void build_filter(void) {
     size_t i;
     filter_prog.len = 0;
@@ -237,12 +239,27 @@ static void build_filter(void) {
     emit(BPF_JMP | BPF_JEQ | BPF_K, 10 /* AF_INET6 */, 1, 0);
     RET(ERRNO(EAFNOSUPPORT));
     RET(SECCOMP_RET_ALLOW);
-    /* Limits of its own alone: init may have the program's user id, and would die of a limit of 0. */
-    emit(BPF_JMP | BPF_JEQ | BPF_K, __NR_prlimit64, 0, 4);
-    emit(BPF_LD | BPF_W | BPF_ABS, ARG_LOW(0), 0, 0);
+    /* Limits of its own alone: init may have the program's user id, and would die of a limit of 0. And the limit
+     * of core dumps stays: to set it seems to work, since programs ask for none. */
+    emit(BPF_JMP | BPF_JEQ | BPF_K, __NR_prlimit64, 0, 11);
+    LOAD_ARG(0);
     emit(BPF_JMP | BPF_JEQ | BPF_K, 0, 1, 0);
     RET(ERRNO(EPERM));
+    LOAD_ARG(1);
+    emit(BPF_JMP | BPF_JEQ | BPF_K, RLIMIT_CORE, 0, 5);
+    LOAD_ARG(2); /* where the new limit is; NULL only asks */
+    emit(BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 2);
+    emit(BPF_LD | BPF_W | BPF_ABS, ARG_LOW(2) + 4, 0, 0);
+    emit(BPF_JMP | BPF_JEQ | BPF_K, 0, 1, 0);
+    RET(ERRNO(0));
     RET(SECCOMP_RET_ALLOW);
+#ifdef __NR_setrlimit
+    emit(BPF_JMP | BPF_JEQ | BPF_K, __NR_setrlimit, 0, 4);
+    LOAD_ARG(0);
+    emit(BPF_JMP | BPF_JEQ | BPF_K, RLIMIT_CORE, 0, 1);
+    RET(ERRNO(0));
+    RET(SECCOMP_RET_ALLOW);
+#endif
     emit(BPF_JMP | BPF_JEQ | BPF_K, __NR_ioctl, 0, 4);
     emit(BPF_LD | BPF_W | BPF_ABS, ARG_LOW(1), 0, 0);
     emit(BPF_JMP | BPF_JEQ | BPF_K, TIOCSTI_, 0, 1);
@@ -368,10 +385,12 @@ static void enter_payload(const struct jail_spec *s) {
     SYS1(__NR_umask, 022);
     SYS4(__NR_rt_sigprocmask, SIG_SETMASK, &no_signals, 0, 8);
 
-    limit(RLIMIT_CORE, 0, 0);
+    /* Not 0: where the host pipes dumps to a program (which runs as root, outside of all this) only 1 stops it. */
+    limit(RLIMIT_CORE, 1, 1);
     limit(RLIMIT_CPU, (uint64_t)s->cpu_s, (uint64_t)s->cpu_s + 1);
     limit(RLIMIT_FSIZE, (uint64_t)s->file_bytes, (uint64_t)s->file_bytes);
-    limit(RLIMIT_STACK, (uint64_t)s->stack_bytes, (uint64_t)s->stack_bytes);
+    /* No hard limit: programs ask for (n, RLIM_INFINITY), and what a stack takes is the run's memory. */
+    limit(RLIMIT_STACK, (uint64_t)s->stack_bytes, ~0ULL);
     if (!(s->without & WITHOUT_PROCESS_LIMIT)) limit(RLIMIT_NPROC, (uint64_t)s->processes, (uint64_t)s->processes);
     limit(RLIMIT_MEMLOCK, 0, 0);
     limit(RLIMIT_NICE, 0, 0);
@@ -450,7 +469,7 @@ static int init_main(void *unused) {
      * is only one) would run them on the zygote's memory. The payload unblocks what it inherits. */
     SYS4(__NR_rt_sigprocmask, SIG_SETMASK, &every_signal, 0, 8);
     limit(RLIMIT_SIGPENDING, 1024, 1024); /* so many may wait for us */
-    if ((err = SYS5(__NR_mount, "proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, 0)) < 0)
+    if ((err = SYS5(__NR_mount, "proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, "hidepid=2")) < 0)
         init_failed("mount /proc", err);
     if ((err = SYS5(__NR_mount, "tmp", "/tmp", "tmpfs", MS_NOSUID | MS_NODEV, run.tmp_options)) < 0)
         init_failed("mount /tmp", err);

@@ -340,6 +340,16 @@ CHECKS: tuple[Check, ...] = (
         hostile=True,
     ),
     Check(
+        "no core dump, to a program of the host's neither",
+        "import resource\nC = resource.RLIMIT_CORE\nprint(resource.getrlimit(C))\n"
+        "resource.setrlimit(C, (0, 0))\nprint(resource.getrlimit(C))\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (9, 9))",
+        # 0 where the sandbox's caller may have none: no file is dumped, but a handler would be run.
+        lambda f: _prints(b"(1, 1)\n(1, 1)\n")(f) or _prints(b"(0, 0)\n(0, 0)\n")(f),
+        hostile=True,
+        guarantees=("seccomp",),
+    ),
+    Check(
         "nothing of the host",
         "import os\nplaces = ('/root', '/home', '/etc/shadow', '/var/run/docker.sock',\n"
         "  '/run/docker.sock', '/sys/fs')\n"

@@ -34,6 +34,8 @@ def writable(path):
         open(path, "w").close(); os.unlink(path); return True
     except OSError:
         return False
+def segment(flags):
+    return libc.shmget(0x50524f42, 4096, flags) >= 0
 def unshare():
     return errno.errorcode.get(ctypes.get_errno(), "") if libc.unshare(0x10000000) else "allowed"
 print(json.dumps({
@@ -54,6 +56,7 @@ print(json.dumps({
         for p in ("/", "/usr", "/etc", "/program", "/build", "/proc/sys")
         if writable(p + "/.probe")
     ],
+    "segment": [segment(0), segment(0o1666)],
     "unshare": unshare(), "root": sorted(os.listdir("/")),
 }))
 """
@@ -61,9 +64,15 @@ print(json.dumps({
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """What the jail looks like from inside."""
+    """What the jail looks like from inside.
+
+    Attributes:
+        facts: What the probe printed.
+        landlock: The kernel's version of it; 0: none.
+    """
 
     facts: dict[str, Any]
+    landlock: int = 0
 
     def guarantees(self) -> list[Guarantee]:
         """The promises that can be seen from inside."""
@@ -74,7 +83,7 @@ class Probe:
         return [
             Guarantee(
                 GuaranteeName.PID_NAMESPACE,
-                f["pid"] != 1 and f["ppid"] == 1 and f["processes"] == [1, f["pid"]],
+                f["pid"] != 1 and f["ppid"] == 1 and f["processes"] in ([f["pid"]], [1, f["pid"]]),
                 "a fresh PID namespace per run; its init is ours, the program is not PID 1",
             ),
             Guarantee(
@@ -83,7 +92,9 @@ class Probe:
                 "a private root with nothing of the host but its toolchains; a fresh tmpfs per run",
             ),
             Guarantee(
-                GuaranteeName.IPC_NAMESPACE, holds=True, mechanism="a fresh IPC namespace per run"
+                GuaranteeName.IPC_NAMESPACE,
+                f["segment"] == [False, True],  # two runs: the second does not find the first's
+                "a fresh IPC namespace per run",
             ),
             Guarantee(
                 GuaranteeName.NO_NETWORK,
@@ -116,9 +127,15 @@ class Probe:
             Guarantee(
                 GuaranteeName.READ_ONLY_ROOT,
                 not f["writable"],
-                "all mounts but the run's tmpfs are read-only",
+                f"all mounts but the run's tmpfs are read-only{_second_wall(self.landlock)}",
             ),
         ]
+
+
+def _second_wall(landlock: int) -> str:
+    if landlock == 0:
+        return "; this kernel has no Landlock to stand behind them"
+    return f", and Landlock (version {landlock}) stands behind them"
 
 
 async def probe(slot: Slot) -> Probe:
@@ -131,9 +148,10 @@ async def probe(slot: Slot) -> Probe:
     compiled = await slot.compile(
         CompileJob(Harness.PYTHON, {"main.py": PROBE}, (), (), PROBE_LIMITS)
     )
-    job = RunJob(Harness.PYTHON, compiled.artifact, (), [b""], PROBE_LIMITS)
-    (facts,) = [f async for f in slot.run(job)]
+    job = RunJob(Harness.PYTHON, compiled.artifact, (), [b"", b""], PROBE_LIMITS)
+    _, facts = [f async for f in slot.run(job)]
     if facts.exit_code != 0:
         text = facts.stderr.decode("utf-8", "replace")[-500:]
         raise BackendError(f"the probe failed inside the jail: {text}")
-    return Probe(json.loads(facts.stdout))
+    landlock = getattr(slot, "ready", {}).get("landlock", 0)
+    return Probe(json.loads(facts.stdout), max(landlock, 0))

@@ -15,24 +15,26 @@ import threading
 import traceback
 import types
 
-from . import remote
+from . import pytest_shim, remote
 
 VALUE, INPUT, CODE, PEER = 3, 4, 5, 6
 MAX_DEPTH = 200
 MAX_VALUE_BYTES = 64 * 1024 * 1024
 
 # Names that LeetCode-style answers use without importing them: that site's own list. The builtins
-# come behind `operator`, whose `pow` takes two arguments. Compiled once, run for every call.
+# keep their names (`pow` of `operator` takes two arguments), and are no names of the module's: a
+# test may patch them. Compiled once, run for every call.
 CALL_NAMESPACE = compile(
     "".join(
         "from %s import *\n" % name
         for name in (
             "string re datetime collections heapq bisect copy math random statistics itertools "
-            "functools operator io sys json builtins typing"
+            "functools operator io sys json typing"
         ).split()
     )
     + "import bisect, collections, copy, datetime, functools, heapq, io, itertools, json, math\n"
-    "import operator, random, re, statistics, string, sys, typing\n",
+    "import operator, random, re, statistics, string, sys, typing\n"
+    "for _ in dir(__builtins__):\n    _[0] == '_' or globals().pop(_, None)\ndel _\n",
     "<names>",
     "exec",
 )
@@ -76,12 +78,16 @@ def run(kind, fn_name):
         return finish(guard(exec, code, main.__dict__) or 0, code)
     if kind == "python_serve":
         exec(CALL_NAMESPACE, main.__dict__)
+        define(main.__dict__, read_all(INPUT), fn_name)
         status = guard(exec, code, main.__dict__)
         if status is not None:
             return finish(status, code)
         return finish(guard(serve, main.__dict__) or 0, None)
     emit, loads, dumps = channel(), json.loads, plain_json
     exec(CALL_NAMESPACE, main.__dict__)
+    if kind == "python_assert":  # Python has no NUL
+        preamble, _, test = test.rpartition(b"\0")
+        define(main.__dict__, preamble, fn_name)
     status = guard(exec, code, main.__dict__)
     if status is not None:  # it left before anything was called, and with whatever code: no record
         return finish(status, code)
@@ -91,6 +97,21 @@ def run(kind, fn_name):
         record = check(main.__dict__, test)
     emit(record)
     return finish(0, code)
+
+
+def define(namespace, preamble, fn_name):
+    """Run what a program may take for granted: the names that its prompt has shown to the model.
+
+    The prompt's own stub of the entry point is no answer.
+    """
+    if not preamble:
+        return
+    try:
+        exec(compile(preamble, "/program/prompt.py", "exec", dont_inherit=True), namespace)
+    except Exception:
+        pass  # what it has defined until then is there
+    if fn_name:
+        namespace.pop(fn_name, None)
 
 
 def serve(namespace):
@@ -221,6 +242,7 @@ def call(namespace, fn_name, arguments, dumps):
 
 def check(namespace, test):
     """Run a test's source in the program's namespace; a record that it came to its end."""
+    sys.modules.setdefault("pytest", pytest_shim.module())
     try:
         exec(compile(test, "/program/test.py", "exec", dont_inherit=True), namespace)
     except AssertionError as e:

@@ -30,6 +30,8 @@ PYTHON = ["/usr/bin/python3", "-s", "-X", "int_max_str_digits=0"]
 AGENT = "/program/.agent.pyz"
 # Harnesses whose input is not standard input, and which answer on the value channel.
 BY_CHANNEL = ("python_call", "python_assert", "python_test")
+# Harnesses that read their input from a descriptor of its own.
+BY_INPUT = (*BY_CHANNEL, "python_serve")
 # What every program finds in its environment, and all of it: nothing of the host's leaks in.
 ENVIRONMENT = [
     ("PATH", "/usr/local/bin:/usr/bin:/bin"),
@@ -93,6 +95,7 @@ class Runner:
                 continue
             try:
                 action(header, body)
+                del frame, header, body  # they may be large, and a container is billed for them
             except (BrokenPipeError, ConnectionResetError):
                 return
             except (Fault, OSError) as e:
@@ -118,13 +121,13 @@ class Runner:
             argv = resolved(header["argv"])
         else:
             argv = self.fresh(python, header["fn_name"]) if header["spawn"] else []
-        by_channel = python in BY_CHANNEL
+        by_channel, by_input = python in BY_CHANNEL, python in BY_INPUT
         self.set_program(
             header,
             python,
             argv,
             value=by_channel or header["channel"],
-            given=by_channel or step > 1,
+            given=by_input or step > 1,
             peer=bool(peers),
             extra=step > 1,
         )
@@ -139,7 +142,7 @@ class Runner:
                         limits,
                         stdin_fd=null if python and python != "python" else stdin_fd,
                         stdout_fd=stdout_fd,
-                        input_fd=memfds[0] if by_channel else memfds[1] if step > 1 else -1,
+                        input_fd=memfds[0] if by_input else memfds[1] if step > 1 else -1,
                         extra_fd=memfds[2] if step > 1 else -1,
                         peer_fd=peers[index] if peers else -1,
                         with_value=by_channel or header["channel"],
@@ -213,6 +216,10 @@ class Runner:
             "uid": self.uid,
             "gid": self.gid,
         }
+        if not python and not argv:
+            raise Fault("no command")
+        if any("\0" in part for part in argv):
+            raise Fault("a NUL byte in a command")
         if argv and not build and not self.executable(argv[0]):
             raise Fault("there is no %s in this sandbox" % argv[0])
         code_fd = self.artifact.get("code_fd", -1)

@@ -12,7 +12,7 @@ import types
 MODULES = frozenset(
     (
         "math cmath collections itertools functools operator re string random heapq bisect copy "
-        "json datetime time decimal fractions statistics typing sys os io"
+        "json datetime time decimal fractions statistics typing sys os io pytest"
     ).split()
 )
 ALIASES = {"np": "numpy", "numpy": "numpy", "pd": "pandas", "pandas": "pandas"}

@@ -3,8 +3,9 @@
 What crosses is JSON whose arrays carry a tag: lists, tuples, sets, dicts, bytes, complex, Decimal,
 Fraction, dates, ranges, deques; depth and size are bounded. A value of a subclass is reduced to its
 base's value by the base's own methods, so nothing that a program overrode is asked, and what is
-decoded is of the built-in type: an `__eq__` cannot come along. Everything else crosses as a handle,
-if the caller wants handles at all.
+decoded is of the built-in type: an `__eq__` cannot come along. A named tuple brings its names, and
+is one of the standard library's on the other side. Everything else crosses as a handle, if the
+caller wants handles at all.
 """
 
 import base64
@@ -12,6 +13,7 @@ import collections
 import datetime
 import decimal
 import fractions
+import functools
 import json
 import types
 import typing
@@ -19,6 +21,7 @@ import typing
 MAX_DEPTH = 100
 MAX_BYTES = 64 * 1024 * 1024
 MAX_ITEMS = 5_000_000
+MAX_FIELDS = 64
 
 
 class NotPlain(TypeError):
@@ -89,6 +92,10 @@ class Encoder:
         return self.many("l", list.__iter__(value), depth)
 
     def _tuple(self, value, depth):
+        fields = type.__getattribute__(type(value), "__dict__").get("_fields")
+        if type(fields) is tuple and tuple.__len__(value) == len(fields) <= MAX_FIELDS:
+            if all(type(name) is str for name in fields):
+                return self.many("N", [list(fields), *tuple.__iter__(value)], depth)
         return self.many("t", tuple.__iter__(value), depth)
 
     def _set(self, value, depth):
@@ -214,11 +221,22 @@ def decode(value, resolve):
         return SEQUENCES[tag](decode(i, resolve) for i in rest)
     if tag == "d":
         return {decode(k, resolve): decode(v, resolve) for k, v in rest}
+    if tag == "N":
+        fields, *items = (decode(i, resolve) for i in rest)
+        return named(tuple(fields))._make(items)
     if tag == "h":
         if resolve is None:
             raise NotPlain("an object where plain data is expected")
         return resolve(*rest)
     return SCALARS[tag](*rest)
+
+
+@functools.lru_cache(maxsize=64)
+def named(fields):
+    """The class of a named tuple; `namedtuple` takes identifiers alone, none with an underscore."""
+    if len(fields) > MAX_FIELDS or any(type(name) is not str for name in fields):
+        raise NotPlain("malformed value")
+    return collections.namedtuple("Row", fields)  # noqa: PYI024 - its fields are data
 
 
 def _fraction(numerator, denominator):

@@ -127,10 +127,15 @@ class Program:
         given = [plain.decode(a, self.stand_in) for a in arguments]
         named = {k: plain.decode(v, self.stand_in) for k, v in keywords.items()}
         value = function(*given, **named)
-        return ["value", self.encode(value), self.changes(arguments, given)]
+        if isinstance(function, type) and has_methods(value):
+            value = ["h", self.keep(value)]
+        else:
+            value = self.encode(value)
+        changes = self.changes([*arguments, *keywords.values()], [*given, *named.values()])
+        return ["value", value, changes]
 
     def changes(self, arguments, given):
-        """Containers that the call changed: position -> new content."""
+        """Containers that the call changed: position (names come last) -> new content."""
         changed = {}
         for index, (before, value) in enumerate(zip(arguments, given)):
             if isinstance(value, (list, dict, set, bytearray)) or type(value).__name__ == "deque":
@@ -178,6 +183,14 @@ class Program:
                 self.link.send(self.answer(message))
 
         return call_back
+
+
+def has_methods(value):
+    """A container with methods of the program's own: `class LRUCache(OrderedDict)`."""
+    kind = type(value)
+    return isinstance(value, (list, dict, set, collections.deque)) and any(
+        name[:1] != "_" and not hasattr(plain.base_of(kind), name) for name in vars(kind)
+    )
 
 
 def describe(error):
@@ -287,7 +300,8 @@ class Tests:
             "call", target, encoded, {k: self.encode(v) for k, v in keywords.items()}
         )
         for index, content in changes.items():
-            replace(arguments[int(index)], plain.decode(content, self.stand_in))
+            passed = [*arguments, *keywords.values()]
+            replace(passed[int(index)], plain.decode(content, self.stand_in))
         result = plain.decode(value, self.stand_in)
         if target in self.classes and type(result) is Object:
             object.__setattr__(result, "_constructed", True)

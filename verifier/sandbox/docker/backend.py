@@ -17,20 +17,21 @@ import socket
 import struct
 import tempfile
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TypeVar
 
-from verifier.errors import BackendError, SlotError
+from verifier.errors import BackendError, ConfigError, SlotError
 from verifier.runner.build import jail_library, runner_zipapp
 from verifier.sandbox import owner
 from verifier.sandbox.base import Guarantee, GuaranteeName
 from verifier.sandbox.docker import container as spec
+from verifier.sandbox.docker.slot import DockerSlot
 from verifier.sandbox.namespaces.backend import ENVIRONMENT
-from verifier.sandbox.runner_slot import RunnerSlot
 from verifier.sandbox.warm import WarmSandbox
 
+DEFAULT_ENGINE = "unix:///var/run/docker.sock"
 DEFAULT_IMAGE = "verifier-sandbox:latest"
 START_S = 60.0
 ENGINE_TIMEOUT_S = 60
@@ -49,17 +50,21 @@ class DockerSandbox(WarmSandbox):
         self,
         *,
         image: str | None = None,
+        runtime: str | None = None,
         accept: Collection[str] = (),
         spawn_python: bool = False,
         cpus: float = 2.0,
     ) -> None:
-        """`cpus` bounds each container; for the rest see `WarmSandbox`.
+        """`runtime` None is the engine's default; `cpus` bounds each container.
+
+        For the rest see `WarmSandbox`.
 
         A quota of one core would stop the runner, which lives in the container, together with the
         program that used it up: the kill then comes late (a fork bomb overshot 0.5 s at 1 core).
         """
         super().__init__(accept, spawn_python=spawn_python)
         self.image = image or DEFAULT_IMAGE
+        self.runtime = runtime
         self.run_id = owner.new_run_id()
         self._cpus = cpus
         self._pool = ThreadPoolExecutor(WORKERS, thread_name_prefix="verifier-docker")
@@ -73,6 +78,7 @@ class DockerSandbox(WarmSandbox):
 
     def _host_guarantees(self, counters: frozenset[str]) -> list[Guarantee]:
         remedy = "let the engine mount the container's own cgroup (the default)"
+        by = f" ({self.runtime})" if self.runtime else ""
 
         def one(name: GuaranteeName, how: str, instead: str, *, holds: bool) -> Guarantee:
             return Guarantee(name, holds, how if holds else instead, "" if holds else remedy)
@@ -80,20 +86,20 @@ class DockerSandbox(WarmSandbox):
         return [
             one(
                 GuaranteeName.MEMORY_LIMIT,
-                "the container's memory cgroup",
+                f"the container's memory cgroup{by}, with room for the output and the inputs",
                 "the container's memory cgroup, whose kill counter cannot be read",
                 holds="oom" in counters,
             ),
             one(
                 GuaranteeName.CPU_ACCOUNTING,
-                "the container's cgroup counter",
+                f"the container's cgroup counter{by}",
                 "CPU time of living and waited-for processes is sampled",
                 holds="cpu" in counters,
             ),
             Guarantee(
                 GuaranteeName.PROCESS_LIMIT,
                 holds=True,
-                mechanism="RLIMIT_NPROC in the slot's user namespace, and --pids-limit",
+                mechanism=f"RLIMIT_NPROC in the slot's user namespace, and --pids-limit{by}",
             ),
         ]
 
@@ -113,10 +119,10 @@ class DockerSandbox(WarmSandbox):
 
     # ------------------------------------------------------------ slots
 
-    async def _open(self) -> RunnerSlot:
+    async def _open(self) -> DockerSlot:
         name = f"docker{self._number()}"
         created: dict[str, str] = {}
-        slot: RunnerSlot
+        slot: DockerSlot
 
         async def on_close() -> None:
             self._slots.discard(slot)
@@ -135,7 +141,9 @@ class DockerSandbox(WarmSandbox):
             except BackendError as e:
                 raise SlotError(f"{name}: cannot set the memory limit: {e}") from e
 
-        slot = RunnerSlot(name, on_close=on_close, set_memory=set_memory, spawn=self._spawn_python)
+        slot = DockerSlot(
+            name, on_close=on_close, bound_memory=set_memory, spawn=self._spawn_python
+        )
         self._slots.add(slot)
         try:
             path = await self._call(lambda: self._create(name, created))
@@ -167,6 +175,7 @@ class DockerSandbox(WarmSandbox):
             zipapp=runner_zipapp(),
             socket_folder=folder,
             cpus=self._cpus,
+            runtime=self.runtime,
         )
         environment = dict(ENVIRONMENT)
         if "OPENBLAS_CORETYPE" in os.environ:
@@ -200,9 +209,10 @@ class DockerSandbox(WarmSandbox):
                 return sock
             state = self._state(container)
             if state not in ("running", "created") or time.monotonic() > deadline:
+                by = f", runtime {self.runtime}: see docs/runtimes.md" if self.runtime else ""
                 raise BackendError(
-                    f"the runner in image {self.image} did not come up (container {state}); try: "
-                    f"docker run --rm --entrypoint /usr/bin/python3 {self.image} --version"
+                    f"the runner in image {self.image} did not come up (container {state}{by}); "
+                    f"try: docker run --rm --entrypoint /usr/bin/python3 {self.image} --version"
                 )
             time.sleep(0.005)
 
@@ -224,13 +234,20 @@ class DockerSandbox(WarmSandbox):
                 "the docker backend needs: pip install 'sandbox-verifier[docker]'"
             ) from e
         try:
+            _knock(os.environ.get("DOCKER_HOST") or DEFAULT_ENGINE)
             client = docker.from_env(timeout=ENGINE_TIMEOUT_S)
             client.ping()
-        except docker.errors.DockerException as e:
+        except PermissionError as e:
+            raise BackendError(
+                f"the Docker engine is not for this user ({e}); join its group, which makes one as "
+                f"good as root (usermod -aG docker USER), or use --backend namespaces"
+            ) from e
+        except (docker.errors.DockerException, OSError) as e:
             raise BackendError(
                 f"no Docker engine answers ({e}); start it, or use --backend namespaces"
             ) from e
         try:
+            self._check_runtime(client.info())
             client.images.get(self.image)
         except docker.errors.ImageNotFound as e:
             client.close()
@@ -238,8 +255,20 @@ class DockerSandbox(WarmSandbox):
                 f"there is no image {self.image}; "
                 f"build it with: sandbox_images/build --tag {self.image}"
             ) from e
+        except BaseException:
+            client.close()
+            raise
         self._client = client
         return client
+
+    def _check_runtime(self, info: Mapping[str, Any]) -> None:
+        """An unknown runtime is said before anything is made, not by the first container."""
+        known = sorted(info.get("Runtimes") or ())
+        if self.runtime is not None and self.runtime not in known:
+            raise ConfigError(
+                f"runtime: this Docker engine has no {self.runtime!r}; it has: {', '.join(known)}. "
+                f"Install one and register it: dockerd --add-runtime NAME=/usr/bin/PROGRAM"
+            )
 
     def _sweep(self) -> None:
         """Remove containers and folders of verifiers that are gone."""
@@ -272,7 +301,18 @@ class DockerSandbox(WarmSandbox):
         """Run something of the (synchronous) SDK in a bounded pool of threads."""
         try:
             return await asyncio.get_running_loop().run_in_executor(self._pool, action)
-        except (BackendError, SlotError):
+        except (BackendError, ConfigError, SlotError):
             raise
         except Exception as e:
             raise BackendError(f"the Docker engine refused: {e}") from e
+
+
+def _knock(engine: str) -> None:
+    """Is anybody there? The SDK leaves the socket of a failed connection open.
+
+    Raises:
+        OSError: Nobody is, or not for us.
+    """
+    if engine.startswith("unix://"):
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as sock:
+            sock.connect(engine.removeprefix("unix://"))

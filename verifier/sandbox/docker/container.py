@@ -17,7 +17,13 @@ START_MEMORY_BYTES = 512 * 1024 * 1024
 
 
 def host_config(
-    api: Any, *, library: Path, zipapp: Path, socket_folder: Path, cpus: float
+    api: Any,
+    *,
+    library: Path,
+    zipapp: Path,
+    socket_folder: Path,
+    cpus: float,
+    runtime: str | None = None,
 ) -> dict[str, Any]:
     """The engine's host configuration: nothing is granted that the runner does not need.
 
@@ -35,12 +41,13 @@ def host_config(
         memswap_limit=START_MEMORY_BYTES,
         nano_cpus=int(min(cpus, api.info().get("NCPU", cpus)) * 1e9),
         auto_remove=True,
+        runtime=runtime,
         ipc_mode="private",
         cgroupns="private" if api.info().get("CgroupVersion") == "2" else None,
         log_config={"type": "none", "config": {}},
         ulimits=[
-            {"Name": "core", "Soft": 0, "Hard": 0},
-            {"Name": "stack", "Soft": 512 * 1024 * 1024, "Hard": 512 * 1024 * 1024},
+            {"Name": "core", "Soft": 1, "Hard": 1},  # see jail.c: it stops a host's handler too
+            {"Name": "stack", "Soft": 512 * 1024 * 1024, "Hard": -1},
             {"Name": "nofile", "Soft": 4096, "Hard": 4096},
         ],
         mounts=[
