@@ -66,35 +66,62 @@ async def scored(engine, cheat, given, trust):
     return [name for name in names if name is not None]
 
 
+NAMESPACES = pytest.mark.parametrize(
+    "backend", [pytest.param("namespaces", marks=pytest.mark.namespaces)], indirect=True
+)
+DOCKER = pytest.mark.parametrize(
+    "backend", [pytest.param("docker", marks=pytest.mark.docker)], indirect=True
+)
+
+
+@NAMESPACES
 @pytest.mark.timeout(600)
-async def test_no_cheat_scores(sandbox_of, backend):
-    """A sample of the problems against each kind of cheat; VERIFIER_ALL_CHEATS=1: all 164."""
-    sample = problems(SAMPLE)
-    everything = os.environ.get("VERIFIER_ALL_CHEATS") == "1" and backend == "namespaces"
-    given = problems() if everything else sample
-    won, harmless = {}, []
+@pytest.mark.parametrize("name", cheats.CHEATS)
+async def test_no_cheat_scores(sandbox_of, name):
+    """0 of all 164 problems for each kind of cheat; variants of a kind on a sample of them.
+
+    The same programs score where the asserts share their process.
+    """
+    cheat, sample = cheats.CHEATS[name], problems(SAMPLE)
+    given = sample if name in cheats.VARIANTS else problems()
     engine = Engine(sandbox_of())
     await engine.start()
     try:
-        for name, cheat in cheats.CHEATS.items():
-            these = sample if name in cheats.VARIANTS else given
-            if found := await scored(engine, cheat, these, Trust.ISOLATED):
-                won[name] = found
-            if backend == "namespaces" and not await scored(
-                engine, cheat, sample, Trust.IN_PROCESS
-            ):
-                harmless.append(name)
+        assert await scored(engine, cheat, given, Trust.ISOLATED) == []
+        assert await scored(engine, cheat, sample, Trust.IN_PROCESS) != []
     finally:
         await engine.close()
-    assert won == {}
-    assert harmless == []
+
+
+def test_there_are_enough_kinds_of_cheats():
     assert len(cheats.CHEATS.keys() - cheats.VARIANTS) >= 16
+    assert set(cheats.VARIANTS) < set(cheats.CHEATS)
+
+
+@DOCKER
+@pytest.mark.timeout(600)
+async def test_no_cheat_scores_in_containers(sandbox_of):
+    """A sample of the problems: what keeps the tests out of reach is the same in both backends."""
+    engine = Engine(sandbox_of())
+    await engine.start()
+    try:
+        given = problems(SAMPLE)
+        for name, cheat in cheats.CHEATS.items():
+            assert await scored(engine, cheat, given, Trust.ISOLATED) == [], name
+    finally:
+        await engine.close()
 
 
 # ---------------------------------------------------------------- tests that lean on the program
 
 # name -> (test, a program that cheats, a program that is right)
 LEANING = {
+    "a named tuple": (
+        "assert f().x == 1 and f() == (1, 2)",
+        "class P(tuple):\n    _fields = ('x', 'y')\n    x = property(lambda self: 1)\n"
+        "    def __eq__(self, other): return True\ndef f(): return P((3, 4))",
+        "from collections import namedtuple\nP = namedtuple('P', 'x y')\ndef f(): return P(1, 2)",
+    ),
     "a module that the test does not import": (
         "assert math.isclose(f(2), 4.0)",
         "class math:\n    isclose = staticmethod(lambda *a: True)\ndef f(x): return 9",
@@ -132,6 +159,12 @@ LEANING = {
         "assert 'abc' in f(1)",
         "class All:\n    def __contains__(self, x): return True\ndef f(x): return All()",
         "def f(x): return ['abc']",
+    ),
+    "a class that the test asks for": (
+        "assert isinstance(f(), datetime)",
+        "class M(type):\n    def __instancecheck__(c, x): return True\n"
+        "class datetime(metaclass=M): pass\ndef f(): return 1",
+        "from datetime import datetime\ndef f(): return datetime(2020, 1, 7)",
     ),
     "a generator's content": (
         "assert 7 in f(9)",
@@ -193,10 +226,28 @@ LEANING = {
         "def f(x): return 3",
         "def f(x): return 2",
     ),
-    "a test that asks nothing": (
+    "a test function that nobody calls": (
         "def test_f():\n    assert f(1) == 2",
-        "def f(x): return 3",
-        "",
+        "f = 2",
+        "def f(x): return 2",
+    ),
+    "a test behind a guard": (
+        "def run():\n    assert f(1) == 2\nif __name__ == '__main__':\n    run()",
+        "f = 2",
+        "def f(x): return 2",
+    ),
+    "unittest behind a guard": (
+        (
+            "import unittest\nclass T(unittest.TestCase):\n    def test_f(self):\n"
+            "        self.assertEqual(f(1), 2)\nif __name__ == '__main__':\n    unittest.main()"
+        ),
+        "f = 2",
+        "def f(x): return 2",
+    ),
+    "a container with methods": (
+        "s = Stack()\ns.push(1)\nassert s.pop() == 1 and len(s) == 0",
+        "class Stack(list):\n    def push(self, x): pass\n    def pop(self): return self",
+        "class Stack(list):\n    def push(self, x): self.append(x)",
     ),
 }
 
@@ -217,6 +268,80 @@ async def test_tests_that_lean_on_the_program(sandbox_of):
     finally:
         await engine.close()
     assert wrong == {}
+
+
+# What needs the program's process, and still something of the tests' world: (test, program).
+BESIDE = {
+    "pytest": (
+        "import pytest\nwith pytest.raises(ValueError):\n    f(0)\nassert isinstance(f(1), P)",
+        "class P: pass\ndef f(x):\n    if not x: raise ValueError\n    return P()",
+    ),
+    "a patched builtin": (
+        (
+            "from unittest.mock import patch\nwith patch('builtins.input', return_value='3'):\n"
+            "    assert f() == 4"
+        ),
+        "def f(): return int(input()) + 1",
+    ),
+}
+
+
+async def test_tests_beside_the_program(sandbox_of):
+    engine = Engine(sandbox_of())
+    await engine.start()
+    try:
+        for test, right in BESIDE.values():
+            suite = load_suite({"assert_case": [test]})
+            assert suite.trust is Trust.IN_PROCESS
+            assert await verdict(engine, suite, right) == (Status.ACCEPTED, "")
+    finally:
+        await engine.close()
+
+
+PROMPT = """from typing import List
+
+class ListNode:
+    def __init__(self, val=0, next=None):
+        self.val, self.next = val, next
+
+def f(x: List[int]) -> ListNode:
+    \"\"\"The first of them.\"\"\"
+"""
+
+
+@pytest.mark.parametrize(
+    ("test", "trust"),
+    [
+        ("assert candidate([1, 2]).val == 1", Trust.ISOLATED),
+        ("assert isinstance(candidate([1]), ListNode)", Trust.IN_PROCESS),
+        ("assert candidate(x=[5]).val == ListNode(5).val", Trust.ISOLATED),
+    ],
+)
+async def test_names_that_the_prompt_shows(sandbox_of, test, trust):
+    suite = load_suite(
+        {"prompt": PROMPT, "test": f"def check(candidate):\n    {test}\n", "entry_point": "f"}
+    )
+    assert suite.trust is trust
+    engine = Engine(sandbox_of())
+    await engine.start()
+    try:
+        right = await verdict(engine, suite, "def f(x: List[int]):\n    return ListNode(x[0])")
+        stub = await verdict(engine, suite, "def g(x):\n    return ListNode(x[0])")
+    finally:
+        await engine.close()
+    assert right == (Status.ACCEPTED, "")
+    assert stub[0] is Status.RUNTIME_ERROR
+
+
+async def test_what_a_call_changes_by_name_is_seen(sandbox_of):
+    suite = load_suite({"assert_case": ["a = [3, 1]\nf(items=a)\nassert a == [1, 3]"]})
+    engine = Engine(sandbox_of())
+    await engine.start()
+    try:
+        seen = await verdict(engine, suite, "def f(items): items.sort()")
+    finally:
+        await engine.close()
+    assert (suite.trust, seen) == (Trust.ISOLATED, (Status.ACCEPTED, ""))
 
 
 async def verdict(engine, suite, program):

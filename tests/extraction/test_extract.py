@@ -440,3 +440,30 @@ def test_a_well_formed_block_comes_back_as_it_is(extra: str) -> None:
     program = extract(f"Text\n\n```python\n{code}```\n\nMore text.", language="python").program
     assert program is not None
     assert program.source.decode() == code
+
+
+@pytest.mark.parametrize(
+    "end",
+    ["<|im_end|>", "\n<|endoftext|>", "</s>", "<\uff5cend\u2581of\u2581sentence\uff5c>",
+     "<end_of_turn>\n", "<|im_end|>" + "<|endoftext|>" * 5000],
+)  # fmt: skip
+def test_special_tokens_at_the_end_of_an_open_block(end: str) -> None:
+    found = extract("```python\nprint(int(input()) * 2)" + end)
+    assert found.program is not None
+    assert found.program.source.strip() == b"print(int(input()) * 2)"
+
+
+def test_code_that_ends_like_a_tag_is_kept() -> None:
+    found = extract("```cpp\nint main() {}\n#include <vector>", language="cpp")
+    assert found.program is not None
+    assert found.program.source.rstrip().endswith(b"<vector>")
+
+
+@pytest.mark.parametrize("fragment", ["a + b", "5", "nums", "x: int"])
+def test_a_fragment_that_does_nothing_is_no_answer(fragment):
+    """An explanation behind the program, tagged as code."""
+    program = "n = int(input())\nprint(n * 2)"
+    text = f"```python\n{program}\n```\nThe sum is\n```python\n{fragment}\n```\n"
+    assert extract(text).program.source.decode().strip() == program
+    alone = f"```python\n{fragment}\n```\n"
+    assert extract(alone).program is not None

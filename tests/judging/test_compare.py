@@ -26,6 +26,11 @@ LINES = {
     "crlf output": ("5\r\n6\r\n", "5\n6\n", True),
     "blank lines between": ("1\n\n2\n", "1\n2\n", True),
     "blank lines expected": ("1\n2\n", "\n1\n \n2\n", True),
+    "a share of an integer": ("999999999.5", "1000000007", False),
+    "a share of one of many": ("1.5 999999999.5 2", "1.5 1000000007 2", False),
+    "an integer with a point": ("1000000007.0", "1000000007", True),
+    "an integer that was rounded": ("4.9999999", "5", True),
+    "a share of a number with a point": ("999999999.5", "1000000007.0", True),
     "both empty": ("", "", True),
     "blank is empty": (" \n\n", "", True),
     "empty output": ("", "5\n", False),
@@ -96,6 +101,10 @@ def test_lines(name: str) -> None:
 
 
 OTHERS = [
+    ("json", "[999999999.5, 1.5]", "[1000000007, 1.5]", False),
+    ("json", "[1000000007.0]", "[1000000007]", True),
+    ("tokens", "999999999.5", "1000000007", False),
+    ("float", "999999999.5", "1000000007", True),
     ("tokens", "1 2 3", "1\n2\n3\n", True),
     ("tokens", "1.0 2", "1 2.0000000001", True),
     ("tokens", "1 2", "1 2 3", False),

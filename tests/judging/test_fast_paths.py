@@ -5,21 +5,37 @@ The simple ones are written from the words of the documentation, a token and a l
 
 from __future__ import annotations
 
+import json
 import math
 import random
 import re
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from unittest import mock
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from verifier import _json
-from verifier.judging import COMPARATORS, blocks, compare, kattis, lines, numbers, values
+from verifier import _fast, _json
+from verifier._text import to_utf8
+from verifier.judging import (
+    COMPARATORS,
+    bags,
+    blocks,
+    compare,
+    kattis,
+    lines,
+    numbers,
+    values,
+    verdict,
+)
 from verifier.judging.numbers import all_close, all_within, close
 from verifier.judging.values import same
-from verifier.types import Comparator
+from verifier.types import Case, Comparator, Limits, RunFacts, Status, Suite, SuiteKind
+
+_fast.arrays()  # its import counts for no test's deadline
 
 # -- the simple paths
 
@@ -73,6 +89,10 @@ PIECES = st.sampled_from(
     b"|1.0e400|nan|_|7.|-0|+1.0|12345678901234567890.5| \n |       |\n\n\n\n\n\n\n\n\n\n\n\n\n"
     b"|1.5e0000001|1000000.5|1000000.0".split(b"|")
 )  # fmt: skip
+JSON_TEXTS = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=4),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=2), inner),
+).map(json.dumps)
 PARTS = st.lists(PIECES, max_size=25)
 TOLERANCES = st.sampled_from(
     [(1e-6, 1e-6), (0.0, 0.0), (0.0, 1e-6), (1e-6, 0.0), (0.1, 0.1), (0.0, 0.5), (1e300, 0.0)]
@@ -95,13 +115,142 @@ def pairs(draw) -> tuple[bytes, bytes]:
     st.sampled_from(sorted(SIMPLE)),
     TOLERANCES,
     st.sampled_from([1, 2, 3, 7, blocks.BLOCK_BYTES]),
+    st.sampled_from([1, _fast.LARGE_BYTES]),
 )
-def test_blocks_change_no_verdict(pair, name, tolerances, block) -> None:
+def test_blocks_change_no_verdict(pair, name, tolerances, block, large) -> None:
     output, expected = pair
     comparator = Comparator(name, *tolerances)
-    with mock.patch.object(blocks, "BLOCK_BYTES", block):
+    with (
+        mock.patch.object(blocks, "BLOCK_BYTES", block),
+        mock.patch.object(_fast, "LARGE_BYTES", large),
+    ):
         match = compare(output, expected, comparator)
     assert match.ok is SIMPLE[name](output, expected, comparator)
+
+
+# -- with the libraries and without
+
+
+@contextmanager
+def bulk(*, used: bool) -> Iterator[None]:
+    """The libraries for data of any size, or for none."""
+    with ExitStack() as stack:
+        if used:
+            stack.enter_context(mock.patch.object(_fast, "LARGE_BYTES", 1))
+            stack.enter_context(mock.patch.object(numbers, "_LARGE_ROW", 1))
+        else:
+            stack.enter_context(mock.patch.object(_fast, "orjson", None))
+            stack.enter_context(mock.patch.object(_fast, "arrays", return_value=None))
+        yield
+
+
+def test_the_libraries_are_here() -> None:
+    assert _fast.orjson is not None
+    assert _fast.arrays() is not None
+
+
+NUMBERS = st.one_of(
+    st.floats(allow_nan=False, allow_infinity=False).map(repr),
+    st.floats(-10, 10).map("{:.6f}".format),
+    st.integers(-(2**70), 2**70).map(str),
+    st.integers(-3, 3).map(str),
+    st.from_regex(r"-?(0|[1-9][0-9]{0,24})(\.[0-9]{1,24})?([eE][+-]?[0-9]{1,7})?", fullmatch=True),
+    st.sampled_from(
+        b"-0 0 -0.0 +1 .5 5. 1e5 100000 1E5 1.0E05 00.5 01 1e400 nan inf 1_0 1,2 0x10 true null {}"
+        b' "5" [ ] 1],[2 9223372036854775807 9223372036854775808 18446744073709551616'
+        b" -9223372036854775809 9007199254740993 9007199254740992 9007199254740993.0 1.0e0000001"
+        b" 2.2250738585072011e-308 5e-324 2.4703282292062328e-324".decode().split()
+    ),
+)
+
+
+@st.composite
+def rows_of_numbers(draw) -> tuple[bytes, bytes]:
+    """Two outputs of numbers, of which most are alike."""
+    a = draw(st.lists(NUMBERS, min_size=1, max_size=12))
+    b = list(a)
+    for _ in range(draw(st.integers(0, 3))):
+        at = draw(st.integers(0, len(b) - 1))
+        b[at] = draw(st.one_of(NUMBERS, st.just(b[at] + "1"), st.just(b[at] + ".0")))
+    b = b[: draw(st.sampled_from([len(b), len(b), len(b), len(b) - 1]))]
+    if draw(st.booleans()):
+        b = draw(st.permutations(b))
+    blanks = st.sampled_from(["\n", "\n", "\n", " ", "\n\n", " \n", "\r\n", "\t"])
+    between = draw(blanks)
+    return between.join(a).encode(), (between if draw(st.booleans()) else draw(blanks)).join(
+        b
+    ).encode()
+
+
+@settings(max_examples=400)
+@given(rows_of_numbers() | pairs(), st.sampled_from(sorted(COMPARATORS)), TOLERANCES)
+def test_the_libraries_change_no_verdict(pair, name, tolerances) -> None:
+    output, expected = pair
+    if name == "json":
+        output, expected = (
+            b"[" + b",".join(side.split()) + b"]" if side.count(b" ") % 2 else side for side in pair
+        )
+    comparator = Comparator(name, *tolerances)
+    found = []
+    for used in (True, False):
+        with bulk(used=used):
+            found.append(compare(output, expected, comparator))
+    assert found[0].ok is found[1].ok
+    if name != "unordered-lines":  # of several odd lines, either may be shown
+        assert found[0].message == found[1].message
+
+
+@given(st.lists(NUMBERS, min_size=1, max_size=5), st.sampled_from([" ", ",", "\n", ", "]))
+def test_json_is_read_alike(items, between) -> None:
+    text = between.join(items)
+    for one in (text, f"[{text}]", f'{{"a":{text},"a":[{text}]}}', f"{text} "):
+        for data in (one, one.encode()):
+            read = []
+            for used in (True, False):
+                with bulk(used=used):
+                    try:
+                        value = _json.loads(data)
+                    except ValueError as error:
+                        value = f"ValueError {error}"
+                    read.append(repr(value))  # tells 1 from 1.0, and -0.0 from 0.0
+            assert read[0] == read[1]
+
+
+@given(st.binary(max_size=40) | st.text(max_size=20) | JSON_TEXTS)
+def test_any_json_is_read_alike(data) -> None:
+    read = []
+    for used in (True, False):
+        with bulk(used=used):
+            try:
+                read.append(repr(_json.loads(data)))
+            except ValueError as error:
+                read.append(str(error))
+    assert read[0] == read[1]
+
+
+@given(st.lists(st.binary(max_size=40), max_size=12), st.randoms(use_true_random=False))
+def test_bags_of_lines(items, change) -> None:
+    a = [line for item in items for line in item.split(b"\n")]
+    b = change.sample(a, len(a))
+    if b and change.random() < 0.5:
+        b[0] = change.choice([b[-1], b[0] + b"\0", b[0][:-1], b"\0" * 8])
+    with bulk(used=True):
+        found = bags.compare_lines(b"\n".join(a), b"\n".join(b))
+    if found is True:
+        assert Counter(a) == Counter(b)
+    elif found is not None:
+        assert Counter(a)[found] != Counter(b)[found]
+
+
+def test_lines_of_one_hash_are_told_apart() -> None:
+    """Where the hash is worth nothing, the plain way decides."""
+    lines = [b"%06d" % n for n in range(20_000)]
+    a, b = b"\n".join(lines), b"\n".join(lines[::-1])
+    with mock.patch.object(bags, "_FACTOR", 0):
+        assert bags.compare_lines(a, b) is None
+        assert compare(a, b, Comparator("unordered-lines")).ok
+        assert not compare(a, b[:-1] + b"x", Comparator("unordered-lines")).ok
+    assert bags.compare_lines(a, b) is True
 
 
 @given(pairs(), st.sampled_from([1, 3, 8]))
@@ -211,6 +360,53 @@ def nudged(value: object, change: random.Random) -> object:
     return value
 
 
+@given(JSON, st.booleans(), st.randoms(use_true_random=False), TOLERANCES)
+def test_no_equal_value_is_too_large_to_be_read(wanted, ascii_only, change, tolerances) -> None:
+    """Without the bytes that are allowed for any value."""
+    got = nudged(wanted, change)
+    if same(got, wanted, Comparator("json", *tolerances)).ok:
+        expected = json.dumps(plain(wanted), ensure_ascii=ascii_only, separators=(",", ":"))
+        returned = b'{"ok":true,"value":%s}' % _json.dumps(got).encode()
+        with mock.patch.object(verdict, "_FIXED_BYTES", 32):
+            assert not verdict._too_large(returned, to_utf8(expected))
+
+
+def plain(value: object) -> object:
+    """With integers for floats where they are equal, and floats that are written shorter."""
+    if isinstance(value, list):
+        return [plain(item) for item in value]
+    if isinstance(value, dict):
+        return {key: plain(item) for key, item in value.items()}
+    if isinstance(value, _json.BigInt):
+        return str(value)
+    if type(value) is int and 2**63 < abs(value) < 10**308:
+        return float(value)
+    return value
+
+
+@pytest.mark.parametrize(
+    ("got", "expected"),
+    [(10**308, "1e308"), (-(10**308), "-1e308"), (-2.2250738585072014e-308, "0"), (1.0, "1"),
+     ("\U0001f600" * 500, '"' + "\U0001f600" * 500 + '"'),
+     (["\x7f"] * 500, '["' + '","'.join("\x7f" * 500) + '"]'),
+     ([10**300] * 900, "[" + ",".join(["1e300"] * 900) + "]")],
+)  # fmt: skip
+def test_values_that_are_much_longer_than_what_they_equal(got, expected: str) -> None:
+    assert same(got, json.loads(expected), Comparator()).ok
+    suite = Suite(SuiteKind.CALL, (Case(b"[]", expected.encode()),), fn_name="f")
+    facts = RunFacts(exit_code=0, returned=b'{"ok":true,"value":%s}' % _json.dumps(got).encode())
+    with mock.patch.object(verdict, "_FIXED_BYTES", 32):
+        assert verdict.judge(suite, 0, facts, Limits()).status is Status.ACCEPTED
+
+
+def test_a_value_of_many_megabytes_is_not_read() -> None:
+    suite = Suite(SuiteKind.CALL, (Case(b"[]", b"[1,2]"),), fn_name="f")
+    facts = RunFacts(exit_code=0, returned=b'{"ok":true,"value":[' + b"1," * 10_000_000 + b"1]}")
+    with mock.patch.object(_json, "loads", side_effect=AssertionError):
+        found = verdict.judge(suite, 0, facts, Limits())
+    assert found.status is Status.WRONG_ANSWER
+
+
 @given(JSON, JSON, st.booleans(), st.randoms(use_true_random=False), TOLERANCES)
 def test_json_values_at_once_or_one_by_one(a, b, related, change, tolerances) -> None:
     if related:
@@ -264,14 +460,15 @@ def work(monkeypatch) -> Counter[str]:
         (values, "_same_scalar"),
     ):
         counting(module, name)
-    token_blocks = blocks.token_blocks
+    for module in (lines, kattis):
+        block_pairs = module.block_pairs
 
-    def counted_blocks(data, start):
-        for block in token_blocks(data, start):
-            count["tokens"] += len(block)
-            yield block
+        def counted_pairs(a, b, block_pairs=block_pairs):
+            for pair in block_pairs(a, b):
+                count["tokens"] += 2 * pair[2]
+                yield pair
 
-    monkeypatch.setattr(blocks, "token_blocks", counted_blocks)
+        monkeypatch.setattr(module, "block_pairs", counted_pairs)
     return count
 
 

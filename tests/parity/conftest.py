@@ -10,7 +10,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 
 from paths import Verdicts, offline
-from reports import example_rows, report_rows, skip_or_fail, written
+from reports import example_rows, report_rows, sibling_rows, skip_or_fail, written
 
 from verifier.cli.doctor import Findings, examine
 from verifier.scoring import close_local_engines
@@ -55,7 +55,7 @@ class Backends:
         found = self.need(backend)
         if backend not in self._said:
             # The examples have a test of their own on each backend: they are run on one here.
-            extra = example_rows() if backend == "namespaces" else []
+            extra = example_rows() + sibling_rows() if backend == "namespaces" else []
             rows = written(self._folder / f"{backend}.rows.jsonl", report_rows() + extra)
             results = self._folder / f"{backend}.jsonl"
             self._said[backend] = offline(rows, results, backend, accept=found.missing, image=IMAGE)

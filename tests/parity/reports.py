@@ -21,6 +21,7 @@ ROOT = Path(__file__).resolve().parents[2]
 FOLDER = Path(os.environ.get("VERIFIER_CASES", ROOT.parent / "shared" / "cases"))
 CASES = FOLDER / "cases.jsonl"
 CHECK = FOLDER / "check.py"
+SIBLINGS = Path(__file__).with_name("siblings.jsonl")
 EXAMPLES = ROOT / "examples" / "responses.jsonl"
 
 
@@ -58,6 +59,11 @@ def report_rows() -> list[dict[str, Any]]:
 def example_rows() -> list[dict[str, Any]]:
     """The examples, as they are in their file."""
     return [json.loads(line) for line in EXAMPLES.read_text("utf-8").splitlines()]
+
+
+def sibling_rows() -> list[dict[str, Any]]:
+    """Rows of the reports' kinds, made for this repository; each with its score as `expected`."""
+    return [json.loads(line) for line in SIBLINGS.read_text("utf-8").splitlines()]
 
 
 def parsed(rows: list[dict[str, Any]]) -> list[Row]:

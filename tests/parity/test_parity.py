@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from paths import Verdicts, fallback, gateway
-from reports import CASES, example_rows, need_reports, parsed, report_rows
+from reports import CASES, example_rows, need_reports, parsed, report_rows, sibling_rows
 
 from verifier.scoring import close_local_engines
 
@@ -24,7 +24,9 @@ def differences(path: Verdicts, offline: Verdicts, ids: list[str]) -> dict[str, 
 @pytest.fixture(scope="module", params=PATHS)
 def verdicts(request, backends):
     accept = backends.need(BACKEND).missing
-    yield PATHS[request.param](parsed(report_rows() + example_rows()), BACKEND, accept=accept)
+    yield PATHS[request.param](
+        parsed(report_rows() + example_rows() + sibling_rows()), BACKEND, accept=accept
+    )
     close_local_engines()
 
 
@@ -39,3 +41,18 @@ def test_field_reports(verdicts, backends):
     ids = [row["id"] for row in report_rows()]
     assert len(ids) >= 91, CASES
     assert differences(verdicts, backends.offline(BACKEND), ids) == {}
+
+
+def test_siblings(verdicts, backends):
+    """More of the reports' kinds: the right scores, and the same ones on every path."""
+    rows = sibling_rows()
+    assert len(rows) >= 150
+    offline = backends.offline(BACKEND)
+    assert differences(verdicts, offline, [row["id"] for row in rows]) == {}
+    wrong = {}
+    for row in rows:
+        found = offline[row["id"]]
+        got = found.score if found.outcome == "SCORED" else found.outcome
+        if got != row["expected"]:
+            wrong[row["id"]] = (got, row["expected"], found)
+    assert wrong == {}

@@ -79,6 +79,7 @@ BAD: dict[str, tuple[object, str]] = {
         {"assert_case": ["assert f(1)"], "inputs": ["", ""], "outputs": ["", ""]},
         "inputs",
     ),
+    "asserts: nothing is called": ({"assert_case": ["def f():\n    assert 0"]}, "assert_case[0]"),
     "asserts: NUL": ({"assert_case": ["assert f(1)\0"]}, "assert_case[0]"),
     "asserts: deep": ({"assert_case": ["assert " + "-" * 200_000 + "1"]}, "assert_case[0]"),
     "list of both": (["assert f(1)", {"input": "1", "output": "2"}], "ground_truth[0]"),

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from verifier.errors import RequestError
+from verifier.errors import RequestError, SuiteError
 from verifier.testcases import FORMATS, load_suite, suite_digest
 from verifier.types import Case, Checker, Interactor, LimitOverrides, Suite, SuiteKind, Trust
 
@@ -98,6 +98,16 @@ GOOD_STDIN: dict[str, tuple[str, object]] = {
         "codeforces",
         {"official_tests": STDIN_ROWS[:1], "generated_tests": STDIN_ROWS[1:]},
     ),
+    "codeforces with a number of generated tests": (
+        "codeforces",
+        {
+            "official_tests": STDIN_ROWS,
+            "generated_tests": 7,
+            "generated_checker": None,
+            "interaction_format": None,
+            "executable": True,
+        },
+    ),
     "list of cases": ("auto", STDIN_ROWS),
     "verl row": (
         "auto",
@@ -134,6 +144,10 @@ GOOD_CALLS: dict[str, tuple[str, object]] = {
         "apps",
         {"input_output": json.dumps({"fn_name": "f", "inputs": ARGS, "outputs": [[6], [0]]})},
     ),
+    "livecodebench in the shape of apps": (
+        "apps",
+        {"input_output": json.dumps({"fn_name": "f", "inputs": LINES, "outputs": ["6", "0"]})},
+    ),
     "primeintellect": (
         "primeintellect",
         {
@@ -151,6 +165,13 @@ GOOD_CALLS: dict[str, tuple[str, object]] = {
             ),
             "metadata": json.dumps({"func_name": "f"}),
         },
+    ),
+    "deepcoder": (
+        "auto",
+        [
+            row(i, o, testtype="functional", metadata={"func_name": "f"})
+            for i, o in zip(LINES, ("6", "0"), strict=True)
+        ],
     ),
 }
 
@@ -360,6 +381,7 @@ def test_humaneval_of_the_package() -> None:
             1,
             problem["entry_point"],
         )
+        assert suite.trust is Trust.ISOLATED
 
 
 PYTEST = """\
@@ -388,7 +410,7 @@ def test_pytest_bodies(data: object, fmt: str) -> None:
     body = PYTEST.replace("from solution import add, sub as minus", "minus = sub")
     assert [c.test for c in suite.cases] == [
         f"{body}\ntest_small()\n",
-        f"{body}\nTestBig().test_one()\n",
+        f"{body}\n_test = TestBig()\n_test.test_one()\n",
     ]
 
 
@@ -407,7 +429,10 @@ def test_function_name_from_outside() -> None:
     data = {"inputs": ["1"], "outputs": ["2"]}
     assert load_suite(data, fn_name="f").kind is SuiteKind.CALL
     assert load_suite({**data, "fn_name": "g"}, fn_name="f").fn_name == "g"
-    assert load_suite({**data, "fn_name": "Solution.g"}).fn_name == "Solution.g"
+    for name in ("Solution.g", "Solution().g"):
+        assert load_suite({**data, "fn_name": name}).fn_name == "g"
+    with pytest.raises(SuiteError, match="fn_name: a method of Other"):
+        load_suite({**data, "fn_name": "Other.g"})
 
 
 def test_formats_are_named() -> None:
@@ -464,3 +489,39 @@ def test_digest_does_not_depend_on_itself_or_on_number_types() -> None:
     assert suite_digest(
         Suite(SuiteKind.STDIN, BASE.cases, limits=LimitOverrides(cpu_time_s=1))
     ) == suite_digest(Suite(SuiteKind.STDIN, BASE.cases, limits=LimitOverrides(cpu_time_s=1.0)))
+
+
+@pytest.mark.parametrize(
+    ("test", "trust"),
+    [
+        ("assert isinstance(f(), datetime)", Trust.ISOLATED),
+        ("assert isinstance(f(), (datetime.date, Decimal, Counter))", Trust.ISOLATED),
+        ("assert isinstance(f(), np.ndarray)", Trust.ISOLATED),
+        ("from enum import Enum\nassert isinstance(f(), Enum)", Trust.ISOLATED),
+        ("assert isinstance(f(), int)", Trust.ISOLATED),
+        ("assert isinstance(f(), Node)", Trust.IN_PROCESS),
+        ("class Mine(Base):\n    pass\nassert f(Mine())", Trust.IN_PROCESS),
+        # Objects of the test's own classes do not reach the program.
+        ("class Node:\n    pass\nassert f(Node())", Trust.IN_PROCESS),
+        ("class Bad(Exception):\n    pass\nassert f(1)", Trust.ISOLATED),
+        # Stand-ins have no equality and no arithmetic of the program's.
+        ("assert Point(1, 2) == Point(1, 2)", Trust.IN_PROCESS),
+        ("assert f(1) == P(1)", Trust.IN_PROCESS),
+        ("assert (V(1) + V(2)).x == 3", Trust.IN_PROCESS),
+        ("assert Solution().f(1) == Fraction(1, 2) + Decimal(1)", Trust.ISOLATED),
+        # What it prints and awaits is another process's.
+        ("with redirect_stdout(io.StringIO()) as out:\n    f(1)", Trust.ISOLATED),
+        (
+            "from contextlib import redirect_stdout\nwith redirect_stdout(o) as out:\n    f(1)",
+            Trust.IN_PROCESS,
+        ),
+        ("import contextlib\nwith contextlib.redirect_stdout(o):\n    f(1)", Trust.IN_PROCESS),
+        ("import sys\nsys.stdout = o\nf(1)", Trust.IN_PROCESS),
+        ("from unittest import mock\nwith mock.patch.object(a, 'b'):\n    f(1)", Trust.IN_PROCESS),
+        ("import asyncio\nassert asyncio.run(f(1)) == 2", Trust.IN_PROCESS),
+        ("import subprocess\nsubprocess.run(['x'])\nassert f(1) == 2", Trust.ISOLATED),
+    ],
+)
+def test_what_needs_the_programs_process(test: str, trust: Trust) -> None:
+    """Names of the library that a test does not import mean the library's own."""
+    assert load_suite({"assert_case": [test]}).trust is trust

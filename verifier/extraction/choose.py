@@ -15,6 +15,7 @@ Blocks in other languages, and of text, output or data, never count.
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -36,6 +37,14 @@ _TAIL_TOKEN = re.compile(
     rf"(?:<[{BAR}/]?[\w{BAR}\u2581:-]{{1,40}}[{BAR}]?>|\[/?[A-Z_]{{1,20}}\]|`{{3,10}}|~{{3,10}})$"
 )
 _TAIL_CHARS = 64
+# What ends a generation inside of a block. No language has any of these at the end of a program.
+_END_TOKEN = re.compile(
+    rf"(?:<[{BAR}][\w{BAR}\u2581:-]{{1,40}}[{BAR}]>|</s>|<eos>|<end_of_turn>|\[/INST\])\Z"
+)
+
+
+# A longer text than this is no fragment between two paragraphs.
+MAX_FRAGMENT_CHARS = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +65,7 @@ class _Candidate:
     tagged: bool
     loose: bool
     parses: bool
+    acts: bool = True  # False: it parses and does nothing, as the `a + b` of an explanation
 
     @property
     def tier(self) -> int:
@@ -75,6 +85,9 @@ class Chooser:
 
     def choose(self, text: str, blocks: tuple[Block, ...], cut: int) -> Choice | None:
         """The program of an answer (`text[cut:]` with its blocks), or None."""
+        if blocks and not blocks[-1].closed:
+            last = dataclasses.replace(blocks[-1], body=_before_end_tokens(blocks[-1].body))
+            blocks = (*blocks[:-1], last)
         candidates = self._in_order(
             [c for c in (self._candidate(i, b) for i, b in self._ordered(blocks)) if c is not None]
         )
@@ -137,9 +150,11 @@ class Chooser:
             python = self._checker.python(text)
             parses = python.parses and not python.empty and (tagged or python.is_program)
             text = python.source
+            # Too large to be looked at is large enough to be a program.
+            acts = python.is_program or len(text) > MAX_FRAGMENT_CHARS
         else:
-            parses = tagged or self._checker.is_program(language, text)
-        return _Candidate(index, language, text, tagged, loose, parses)
+            parses = acts = tagged or self._checker.is_program(language, text)
+        return _Candidate(index, language, text, tagged, loose, parses, acts)
 
     # -- rules
 
@@ -152,7 +167,9 @@ class Chooser:
         return self._first(candidates, defines, f"that defines {name}")
 
     def _parsing(self, candidates: list[_Candidate]) -> Choice | None:
-        return self._first(candidates, lambda _: True, "")
+        return self._first(candidates, lambda c: c.acts, "") or self._first(
+            candidates, lambda _: True, ""
+        )
 
     def _broken(self, candidates: list[_Candidate]) -> Choice | None:
         def is_attempt(candidate: _Candidate) -> bool:
@@ -245,3 +262,14 @@ def _trimmed(text: str) -> str:
             break
         text = text[: len(text) - (min(len(text), _TAIL_CHARS) - tail.start())]
     return text
+
+
+def _before_end_tokens(code: str) -> str:
+    """Without the special tokens that a generation ended with, however many pad it."""
+    end = len(code)
+    while True:
+        kept = code[max(end - _TAIL_CHARS, 0) : end].rstrip()
+        found = _END_TOKEN.search(kept)
+        if found is None:
+            return code[:end]
+        end = max(end - _TAIL_CHARS, 0) + found.start()

@@ -1,8 +1,9 @@
 r"""Large outputs, cut into blocks that fit the processor's cache.
 
 An output of a million tokens is a million objects: to make all of them before looking at one costs
-more than to look at them. What two sides have in common at their heads is never split at all; of
-the rest, a block of each side is split at a time.
+more than to look at them. What two sides have in common at their heads is never split at all; the
+rest is looked at in pairs of blocks with as many tokens in each, and only blocks that are not
+settled as a whole are split into tokens.
 """
 
 from __future__ import annotations
@@ -10,7 +11,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-# Bytes of one side that are split at once. Measured: 32 to 256 KiB are equally fast.
+from verifier import _fast
+
+# Bytes of one side that are looked at at once. Measured: 32 to 256 KiB are equally fast.
 BLOCK_BYTES = 64 * 1024
 
 # The blanks of `bytes.split`, but for line feeds.
@@ -50,14 +53,14 @@ def spaced(data: bytes) -> bytes:
     return data
 
 
-def line_start(data: bytes, number: int) -> int:
+def line_start(data: bytes, number: int, separator: bytes = b"\n") -> int:
     """Where a line begins, counted from 0; -1 if there are not as many. By halving, too."""
     low, high = 0, len(data)
-    if data.count(b"\n") < number:
+    if data.count(separator) < number:
         return -1
     while number:
         middle = (low + high) // 2
-        found = data.count(b"\n", low, middle)
+        found = data.count(separator, low, middle)
         if found >= number:
             high = middle
         elif high - low == 1:
@@ -73,6 +76,11 @@ def canonical(data: bytes) -> bytes:
     if b" " in data:
         data = _squeezed(data, b" ", _LONG_RUN).replace(b" \n", b"\n").replace(b"\n ", b"\n")
     return _squeezed(data, b"\n", _LONG_GAP).strip(b" \n")
+
+
+def flat(data: bytes) -> bytes:
+    """The same tokens in one row, with one space between two of them."""
+    return _squeezed(spaced(data).replace(b"\n", b" "), b" ", _LONG_RUN).strip(b" ")
 
 
 def _squeezed(data: bytes, byte: bytes, runs: re.Pattern[bytes]) -> bytes:
@@ -92,43 +100,55 @@ def separators(data: bytes) -> bytes:
 
 def white_space(data: bytes) -> bytes:
     """The blanks and line feeds as they are, with an "x" for each token."""
-    return _squeezed(data.translate(_TO_X), b"x", _LONG_WORD)
+    marked = data.translate(_TO_X)
+    numpy = _fast.arrays() if len(data) >= _fast.LARGE_BYTES else None
+    if numpy is None:
+        return _squeezed(marked, b"x", _LONG_WORD)
+    codes = numpy.frombuffer(marked, dtype=numpy.uint8)
+    blank = codes != ord("x")
+    # What stays of a token is its first byte.
+    kept = blank.copy()
+    kept[0] = True
+    kept[1:] |= blank[:-1]
+    shape: bytes = codes[kept].tobytes()
+    return shape
 
 
-def token_blocks(data: bytes, start: int) -> Iterator[list[bytes]]:
-    """The tokens from `start` on, as lists that are not empty.
+def first_tokens(data: bytes, count: int) -> bytes:
+    """The first tokens of data as of `flat`; all, where there are not as many."""
+    end = line_start(data, count, b" ")
+    return data if end < 0 else data[: max(end - 1, 0)]
+
+
+def block_pairs(a: bytes, b: bytes) -> Iterator[tuple[bytes, bytes, int]]:
+    """Pairs of blocks with as many whole tokens in each, and how many these are.
+
+    Where one side has more tokens, one of the blocks of a last pair is empty.
 
     Args:
-        data: Its tokens are cut at blanks and line feeds only: see `spaced`.
-        start: Not inside of a token.
+        a: Tokens with one space between two of them: see `flat`.
+        b: The same.
     """
-    size = BLOCK_BYTES
-    while start < len(data):
-        end = start + size
-        if end < len(data):
-            # Beyond the last blank of the block, so that no token is cut.
-            end = max(data.rfind(b" ", start, end), data.rfind(b"\n", start, end)) + 1
-            if end == 0:
-                size *= 2  # a token longer than the block
-                continue
-        tokens = data[start:end].split()
-        if tokens:
-            yield tokens
-        start, size = end, BLOCK_BYTES
+    i = j = 0
+    while i < len(a) and j < len(b):
+        mine = a[i : _block_end(a, i, BLOCK_BYTES)]
+        theirs = b[j : _block_end(b, j, len(mine))]
+        count, more = mine.count(b" ") + 1, theirs.count(b" ") + 1
+        if count > more:
+            mine, count = first_tokens(mine, more), more
+        elif more > count:
+            theirs = first_tokens(theirs, count)
+        yield mine, theirs, count
+        i, j = i + len(mine) + 1, j + len(theirs) + 1
+    if i < len(a) or j < len(b):
+        yield a[i:], b[j:], 0
 
 
-def token_pairs(a: bytes, b: bytes, start: int) -> Iterator[tuple[list[bytes], list[bytes]]]:
-    """The tokens of both sides from `start` on (see `token_blocks`), as lists of one length.
-
-    Where one side has more tokens, one of the lists of a last pair is empty.
-    """
-    left, right = token_blocks(a, start), token_blocks(b, start)
-    mine: list[bytes] = next(left, [])
-    theirs: list[bytes] = next(right, [])
-    while mine and theirs:
-        both = min(len(mine), len(theirs))
-        yield mine[:both], theirs[:both]
-        mine = mine[both:] or next(left, [])
-        theirs = theirs[both:] or next(right, [])
-    if mine or theirs:
-        yield mine, theirs
+def _block_end(data: bytes, start: int, size: int) -> int:
+    """Behind the last token that ends within so many bytes; behind the first if none does."""
+    if start + size >= len(data):
+        return len(data)
+    end = data.rfind(b" ", start, start + size + 1)
+    if end < 0:
+        end = data.find(b" ", start + size)
+    return len(data) if end < 0 else end

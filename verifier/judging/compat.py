@@ -12,13 +12,16 @@ import math
 from itertools import compress
 from operator import and_, ne, not_
 
-from verifier import _json
+from verifier import _fast, _json
+from verifier.judging.blocks import block_pairs, flat
 from verifier.judging.match import RIGHT, Match, wrong
-from verifier.judging.numbers import all_within
+from verifier.judging.numbers import all_within, as_floats, values_of
 from verifier.types import Comparator
 
 # Of numpy's `allclose`.
 _ABS_TOL, _REL_TOL = 1e-8, 1e-5
+# Lines of these alone are read alike by `str.splitlines`, `str.split` and ours.
+_OF_NUMBERS = b"0123456789+-.eE\n"
 
 
 def verl_sf(output: bytes, expected: bytes, comparator: Comparator) -> Match:
@@ -32,6 +35,10 @@ def verl_sf(output: bytes, expected: bytes, comparator: Comparator) -> Match:
 def prime(output: bytes, expected: bytes, comparator: Comparator) -> Match:
     """prime_code on an output. Its numbers are lines, its tolerances numpy's 1e-5 and 1e-8."""
     del comparator
+    if len(expected) >= _fast.LARGE_BYTES:
+        known = _lines_of_numbers(output, expected)
+        if known is not None:
+            return RIGHT if known else wrong("text", expected, output)
     got_text = output.decode("utf-8", "surrogateescape")
     wanted_text = expected.decode("utf-8", "surrogateescape")
     got = got_text.splitlines()
@@ -48,6 +55,25 @@ def prime(output: bytes, expected: bytes, comparator: Comparator) -> Match:
     if got == wanted or _all_close(got, wanted):
         return RIGHT
     return wrong("text", expected, output)
+
+
+def _lines_of_numbers(output: bytes, expected: bytes) -> bool | None:
+    """What `prime` finds where both sides are a number on each line; None where they are not."""
+    if any(side.translate(None, _OF_NUMBERS) for side in (output, expected)):
+        return None
+    got, wanted = flat(output), flat(expected)
+    if not any(mark in side for mark in (b"-", b"+", b".", b"e", b"E") for side in (got, wanted)):
+        return got == wanted  # unsigned integers
+    for left, right, _ in block_pairs(got, wanted):
+        a, b = values_of(left), values_of(right)
+        if (left and a is None) or (right and b is None):
+            return None
+        if a is None or b is None:
+            return False
+        x, y = as_floats(a), as_floats(b)
+        if not (all_within(x, y, _ABS_TOL, _REL_TOL) or all(map(_close, x, y))):
+            return False
+    return True
 
 
 def _all_close(got: list[str], wanted: list[str]) -> bool:

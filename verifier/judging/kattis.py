@@ -17,9 +17,9 @@ from collections.abc import Callable
 from itertools import compress
 from operator import ne
 
-from verifier.judging.blocks import common_tokens, spaced, token_pairs, white_space
+from verifier.judging.blocks import block_pairs, common_tokens, flat, spaced, white_space
 from verifier.judging.match import RIGHT, Match, wrong
-from verifier.judging.numbers import all_within, floats_of
+from verifier.judging.numbers import all_within, block_close, floats_of
 from verifier.types import Comparator
 
 __all__ = ["KATTIS"]
@@ -47,18 +47,22 @@ def _compare(
 
 def _tokens(got: bytes, wanted: bytes, comparator: Comparator) -> Match:
     numbers = comparator.abs_tol > 0 or comparator.rel_tol > 0
+    tolerances = comparator.abs_tol, comparator.rel_tol
     start = common_tokens(got, wanted)
-    index = 0
-    for mine, theirs in token_pairs(got, wanted, start):
+    index = len(got[:start].split()) + 1
+    for left, right, count in block_pairs(flat(got[start:]), flat(wanted[start:])):
+        if left == right or (numbers and block_close(left, right, *tolerances, integers=True)):
+            index += count
+            continue
+        mine, theirs = left.split(), right.split()
         if not mine or not theirs:
-            number = len(got[:start].split()) + index + 1
-            return wrong(f"token {number}", next(iter(theirs), None), next(iter(mine), None))
+            return wrong(f"token {index}", next(iter(theirs), None), next(iter(mine), None))
         # Also equal tokens of digits are looked at as numbers: nothing changes by that.
-        if mine != theirs and not (numbers and _all_near(mine, theirs, comparator)):
-            for number, (a, b) in enumerate(zip(mine, theirs, strict=True), index + 1):
+        if not (numbers and _all_near(mine, theirs, comparator)):
+            for number, (a, b) in enumerate(zip(mine, theirs, strict=True), index):
                 if a != b and not (numbers and _near(a, b, comparator)):
-                    return wrong(f"token {len(got[:start].split()) + number}", b, a)
-        index += len(mine)
+                    return wrong(f"token {number}", b, a)
+        index += count
     return RIGHT
 
 

@@ -11,17 +11,20 @@ from __future__ import annotations
 from collections import Counter
 
 from verifier._text import excerpt
+from verifier.judging.bags import compare_lines
 from verifier.judging.blocks import (
+    block_pairs,
     canonical,
     common_tokens,
     first_difference,
+    first_tokens,
+    flat,
     line_start,
     separators,
     spaced,
-    token_pairs,
 )
 from verifier.judging.match import RIGHT, Match, wrong
-from verifier.judging.numbers import all_close, close
+from verifier.judging.numbers import all_close, block_close, close
 from verifier.types import Comparator
 
 _SHOWN_CHARS = 80
@@ -44,7 +47,10 @@ def lines(output: bytes, expected: bytes, comparator: Comparator) -> Match:
     got, wanted = got[start:], wanted[start:]
     mine, theirs = separators(got), separators(wanted)
     alike, count = _alike(mine, theirs)
-    found = _difference(got, wanted, comparator, limit=count)
+    left, right = got.replace(b"\n", b" "), wanted.replace(b"\n", b" ")
+    if not alike:
+        left, right = first_tokens(left, count), first_tokens(right, count)
+    found = _difference(left, right, comparator)
     if found is not None:
         index, a, b = found
         number, first = before + mine.count(b"\n", 0, index), mine.rfind(b"\n", 0, index) + 1
@@ -79,14 +85,33 @@ def unordered_lines(output: bytes, expected: bytes, comparator: Comparator) -> M
     if got == wanted:
         return RIGHT
     start = got.rfind(b"\n", 0, first_difference(got, wanted)) + 1
-    odd = _odd_line(_split(got[start:]), _split(wanted[start:]))
-    if odd is None:
+    known = compare_lines(got[start:], wanted[start:])
+    if known is True:
         return RIGHT
-    times = [_split(side).count(odd) for side in (wanted, got)]
-    shown = excerpt(odd, _SHOWN_CHARS)
+    if known is not None:
+        times = _times(got, wanted, known)
+        if times[0] != times[1]:  # it is another line of that hash otherwise
+            return _odd(known, times)
+    odd = _odd_line(_split(got[start:]), _split(wanted[start:]))
+    return RIGHT if odd is None else _odd(odd, _times(got, wanted, odd))
+
+
+def _odd(line: bytes, times: tuple[int, int]) -> Match:
+    shown = excerpt(line, _SHOWN_CHARS)
     return Match(
         ok=False, message=f"line '{shown}': expected {times[0]} times, got {times[1]} times"
     )
+
+
+def _times(got: bytes, wanted: bytes, line: bytes) -> tuple[int, int]:
+    """How often a line is expected, and how often it is there."""
+    return _count(wanted, line), _count(got, line)
+
+
+def _count(data: bytes, line: bytes) -> int:
+    # Each line with line ends of its own, so that one is not shared by two.
+    framed = b"\n" + data.replace(b"\n", b"\n\n") + b"\n"
+    return framed.count(b"\n" + line + b"\n") if data else 0
 
 
 def _odd_line(got: list[bytes], wanted: list[bytes]) -> bytes | None:
@@ -127,7 +152,7 @@ def _tokens(output: bytes, expected: bytes, comparator: Comparator, *, integers:
         return RIGHT
     got, wanted = spaced(output), spaced(expected)
     start = common_tokens(got, wanted)
-    found = _difference(got, wanted, comparator, integers=integers, start=start)
+    found = _difference(flat(got[start:]), flat(wanted[start:]), comparator, integers=integers)
     if found is None:
         return RIGHT
     index, a, b = found
@@ -135,30 +160,26 @@ def _tokens(output: bytes, expected: bytes, comparator: Comparator, *, integers:
 
 
 def _difference(
-    got: bytes,
-    wanted: bytes,
-    comparator: Comparator,
-    *,
-    integers: bool = False,
-    start: int = 0,
-    limit: int | None = None,
+    got: bytes, wanted: bytes, comparator: Comparator, *, integers: bool = False
 ) -> tuple[int, bytes | None, bytes | None] | None:
-    """The first tokens that differ, with their index: both are counted from `start` on.
+    """The first tokens that differ (of data as of `flat`), with their index.
 
-    None in place of a token is the end of that side. No more than `limit` tokens are looked at.
+    None in place of a token is the end of that side.
     """
     tolerances = comparator.abs_tol, comparator.rel_tol
     index = 0
-    for left, right in token_pairs(got, wanted, start):
-        if index == limit:
-            break
-        room = None if limit is None else limit - index
-        mine, theirs = left[:room], right[:room]
-        if not mine or not theirs:
-            return index, next(iter(mine), None), next(iter(theirs), None)
-        if mine != theirs and not all_close(mine, theirs, *tolerances, integers=integers):
-            for number, (a, b) in enumerate(zip(mine, theirs, strict=True), index):
-                if not close(a, b, *tolerances, integers=integers):
-                    return number, a, b
-        index += len(mine)
+    for left, right, count in block_pairs(got, wanted):
+        if not left or not right:
+            return index, _first(left), _first(right)
+        if left != right and not block_close(left, right, *tolerances, integers=integers):
+            mine, theirs = left.split(), right.split()
+            if not all_close(mine, theirs, *tolerances, integers=integers):
+                for number, (a, b) in enumerate(zip(mine, theirs, strict=True), index):
+                    if not close(a, b, *tolerances, integers=integers):
+                        return number, a, b
+        index += count
     return None
+
+
+def _first(tokens: bytes) -> bytes | None:
+    return tokens.split(b" ", 1)[0] or None

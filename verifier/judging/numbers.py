@@ -4,7 +4,7 @@ Tokens that are equal byte by byte need no arithmetic. Of two that differ, at le
 written with a decimal point: integers, bit strings and identifiers are compared as they are
 written, at any length, and never through a float. Both must then be numbers by a strict grammar -
 no underscores, no "nan" or "inf", no leading zeros - and closer than the absolute or the relative
-tolerance, relative to the expected one.
+tolerance, relative to the expected one. The relative one is not for an expected integer.
 """
 
 from __future__ import annotations
@@ -15,6 +15,9 @@ from collections.abc import Iterable, Sequence
 from decimal import Decimal, InvalidOperation
 from itertools import compress
 from operator import ne, sub, truediv
+from typing import NamedTuple
+
+from verifier import _fast
 
 _NUMBER = re.compile(rb"[+-]?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,6})?")
 # As a number: to look for a bytes object in another costs twenty times as much.
@@ -28,6 +31,10 @@ _SHAPE = bytes(
     for code in range(256)
 )
 _SIGNS = b"+-"
+# In each JSON text that has more than numbers; a comma would make two tokens of one.
+_OTHER_JSON = b',"[{tfn'
+# Fewer bytes of tokens are read one by one.
+_LARGE_ROW = 1024
 _LONG_EXPONENT = re.compile(rb"e[01]{7}")
 # Bounds for a whole list are this much stricter than for one number, for what is lost in rounding.
 _STRICTER = 1 - 1e-6
@@ -44,6 +51,9 @@ def close(
         return False
     if _NUMBER.fullmatch(got) is None or _NUMBER.fullmatch(expected) is None:
         return False
+    # Of an expected integer, a share may be another integer: 999999999.5 is not 1000000007.
+    if not integers and expected.lstrip(b"+-").isdigit():
+        rel_tol = 0.0
     return _near(got, expected, abs_tol, rel_tol)
 
 
@@ -77,7 +87,50 @@ def all_close(
         and not all(_POINT in g or _POINT in e for g, e in zip(mine, theirs, strict=True))
     ):
         return False
+    if not integers and count != more_points:
+        return all(close(g, e, abs_tol, rel_tol) for g, e in zip(mine, theirs, strict=True))
     return all_within(a, b, abs_tol, rel_tol) or _each_within(mine, theirs, a, b, abs_tol, rel_tol)
+
+
+def block_close(
+    got: bytes, expected: bytes, abs_tol: float, rel_tol: float, *, integers: bool = False
+) -> bool:
+    """`all_close` for two blocks of as many tokens, with one space between two of them.
+
+    Nothing is split: the numbers are read from the block. False may also mean that this is not
+    known.
+    """
+    left, right = values_of(got), values_of(expected)
+    if left is None or right is None:
+        return False
+    if not integers and not (right.pointed and _all_pointed(got, expected, left, right)):
+        return False
+    return values_close(as_floats(left), as_floats(right), abs_tol, rel_tol)
+
+
+def as_floats(values: Numbers) -> list[float]:
+    """Each as the double that is nearest to it."""
+    return values.items if values.pointed else list(map(float, values.items))
+
+
+def values_close(a: list[float], b: list[float], abs_tol: float, rel_tol: float) -> bool:
+    """Two lists of finite numbers, each pair within tolerance."""
+    return all_within(a, b, abs_tol, rel_tol) or all(
+        abs(x - y) <= abs_tol or abs(x - y) <= rel_tol * abs(y) for x, y in zip(a, b, strict=True)
+    )
+
+
+def _all_pointed(got: bytes, expected: bytes, a: Numbers, b: Numbers) -> bool:
+    """Of each pair that is not one token, one at least has a decimal point; or it is not known."""
+    if a.pointed or b.pointed:
+        return True
+    # Else what was read has to tell: a float without a point has an exponent, and 0 may be "-0".
+    if any(b"e" in side or b"E" in side or b"-0 " in side + b" " for side in (got, expected)):
+        return False
+    differ = list(map(ne, a.items, b.items))
+    return int not in set(map(type, compress(a.items, differ))) or int not in set(
+        map(type, compress(b.items, differ))
+    )
 
 
 def all_within(a: Sequence[float], b: Sequence[float], abs_tol: float, rel_tol: float) -> bool:
@@ -91,8 +144,8 @@ def all_within(a: Sequence[float], b: Sequence[float], abs_tol: float, rel_tol: 
     if not math.isfinite(distance):
         return False
     if distance <= abs_tol * math.sqrt(len(a)):  # as it would be if all differences were alike
-        differences: Iterable[float] = map(sub, a, b)
-        return max(map(abs, differences)) <= abs_tol
+        differences: list[float] = list(map(sub, a, b))
+        return max(differences) <= abs_tol and min(differences) >= -abs_tol
     if rel_tol < _MIN_REL_TOL:
         return False
     try:
@@ -103,10 +156,41 @@ def all_within(a: Sequence[float], b: Sequence[float], abs_tol: float, rel_tol: 
     return 1 - bound <= min(ratios) and max(ratios) <= 1 + bound
 
 
+class Numbers(NamedTuple):
+    """The numbers of a row of tokens; `pointed`: each is a float, written with a decimal point."""
+
+    items: list[int | float]
+    pointed: bool
+
+
+def values_of(tokens: bytes) -> Numbers | None:
+    """What numbers are in a row of tokens with one space between two of them.
+
+    None where one is no number by the grammar, or nothing that a JSON reader takes and has exactly.
+    The numbers are finite; without a point and an exponent, they are integers below 2**63.
+    """
+    if not tokens or any(code in tokens for code in _OTHER_JSON):
+        return None
+    if (b"e" in tokens or b"E" in tokens) and _LONG_EXPONENT.search(
+        tokens.translate(_SHAPE, _SIGNS)
+    ):
+        return None
+    # A number has one decimal point at most, so as many points as tokens means one in each.
+    pointed = tokens.count(b".") == tokens.count(b" ") + 1
+    try:
+        items = _fast.json_value(b"[" + tokens.replace(b" ", b",") + b"]", integers=not pointed)
+    except ValueError:
+        return None
+    return Numbers(items, pointed)
+
+
 def floats_of(tokens: Iterable[bytes]) -> tuple[list[float], int] | None:
     """Tokens that are all numbers by the grammar, and how many points are in them; else None."""
     tokens = list(tokens)
     joined = b" ".join(tokens)
+    values = values_of(joined) if len(joined) >= _LARGE_ROW else None
+    if values is not None:
+        return as_floats(values), joined.count(b".")
     if not _is_plain(joined):
         return None
     try:

@@ -25,6 +25,7 @@ _SHOWN_CHARS = 80
 _PATH_PARTS = 8
 _Path = tuple["str | int", ...]
 _Pairs = Iterator["tuple[str | int, object, object]"]
+_BLOCK_ITEMS = 4096
 _NOT_PYTHON = (b"true", b"false", b"NaN")
 _SCALARS = {int, float, str}
 
@@ -93,18 +94,27 @@ def _same_items(a: list[object], b: list[object], comparator: Comparator, *, who
     `whole`: of lists of lists, all items at one depth are taken together. That is tried once, so
     that deep nesting does not cost its square.
     """
-    while True:
+    while whole and a and type(a[0]) is list:
         kinds = set(map(type, a)).union(map(type, b))
-        if whole and kinds == {list}:
-            if list(map(len, a)) != list(map(len, b)):  # type: ignore[arg-type]
-                return False
-            a, b = _joined(a), _joined(b)
-        elif not kinds <= _SCALARS:
+        if kinds != {list} or list(map(len, a)) != list(map(len, b)):  # type: ignore[arg-type]
             return False
-        elif float not in kinds:
-            return a == b
-        else:
-            return _same_numbers(a, b, comparator)
+        a, b = _joined(a), _joined(b)
+    # Items that were looked at are still in the processor's cache when they are compared.
+    return all(
+        _same_scalars(a[at : at + _BLOCK_ITEMS], b[at : at + _BLOCK_ITEMS], comparator)
+        for at in range(0, len(a), _BLOCK_ITEMS)
+    )
+
+
+def _same_scalars(a: list[object], b: list[object], comparator: Comparator) -> bool:
+    kinds = set(map(type, a)).union(map(type, b))
+    if not kinds <= _SCALARS:
+        return False
+    if float not in kinds:
+        return a == b
+    if kinds == {float} and all_within(a, b, comparator.abs_tol, comparator.rel_tol):  # type: ignore[arg-type]
+        return True
+    return _same_numbers(a, b, comparator)
 
 
 def _unequal(a: list[object], b: list[object]) -> _Pairs:
@@ -126,7 +136,7 @@ def _same_numbers(a: list[object], b: list[object], comparator: Comparator) -> b
     mine: list[Any] = list(compress(a, differ))
     theirs: list[Any] = list(compress(b, differ))
     kinds = set(map(type, mine)), set(map(type, theirs))
-    if str in kinds[0] | kinds[1] or int in kinds[0] & kinds[1]:
+    if str in kinds[0] | kinds[1] or int in kinds[1]:
         return False
     try:
         return all_within(mine, theirs, comparator.abs_tol, comparator.rel_tol)
@@ -147,6 +157,7 @@ def _near(a: object, b: object, comparator: Comparator) -> bool:
         return False
     if a == b:
         return True
+    wanted = b
     try:
         a, b = float(a), float(b)
     except OverflowError:
@@ -154,7 +165,9 @@ def _near(a: object, b: object, comparator: Comparator) -> bool:
     if math.isinf(a) or math.isinf(b):
         return False
     difference = abs(a - b)
-    return difference <= comparator.abs_tol or difference <= comparator.rel_tol * abs(b)
+    if difference <= comparator.abs_tol:
+        return True
+    return not isinstance(wanted, int) and difference <= comparator.rel_tol * abs(b)
 
 
 def _where(path: tuple[str | int, ...]) -> str:

@@ -30,6 +30,9 @@ class Verdict:
     points: float | None = None
 
 
+# See `_too_large`. The record around the value, and any error's text, are far below the first.
+_FIXED_BYTES, _BYTES_FOR_ONE = 8192, 320
+
 _ACCEPTED = Verdict(Status.ACCEPTED)
 
 
@@ -61,6 +64,8 @@ def judge(
     status = limit_status(facts, limits)
     if status is not None:
         return Verdict(status, explain(status, facts, limits))
+    if suite.kind is SuiteKind.CALL and _too_large(facts.returned, case.expected):
+        return Verdict(Status.WRONG_ANSWER, "returned far more than is expected")
     record = _record(facts)
     if record is None:
         return Verdict(
@@ -83,6 +88,17 @@ def _judge_output(
         raise UnimplementedError("this suite is judged by a program, not by comparing outputs")
     match = compare(facts.stdout, case.expected or b"", comparator)
     return _ACCEPTED if match.ok else Verdict(Status.WRONG_ANSWER, match.message)
+
+
+def _too_large(returned: bytes | None, expected: bytes | None) -> bool:
+    """The JSON of a value is so large that it can equal nothing that short: it is not even read.
+
+    Of an equal value, a scalar is written with at most 313 bytes more than is expected (an integer
+    beside a float with an exponent; a float has 25), or six for each byte of a string, and beside
+    it are at least the one or two bytes that are there, too.
+    """
+    most = _FIXED_BYTES + _BYTES_FOR_ONE * len(expected or b"")
+    return returned is not None and len(returned) > most
 
 
 def _record(facts: RunFacts) -> Mapping[str, object] | None:

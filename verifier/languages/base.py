@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
-import dataclasses
 from dataclasses import dataclass
 
 from verifier.types import Harness, Limits
+
+# Of a compiler, where a language does not say otherwise.
+COMPILE_LIMITS = Limits(
+    cpu_time_s=30.0,
+    wall_time_s=60.0,
+    memory_bytes=1024 * 1024 * 1024,
+    output_bytes=1024 * 1024,
+    processes=64,
+    file_bytes=256 * 1024 * 1024,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,16 +47,7 @@ class Recipe:
     needs: tuple[str, ...] = ()
     outputs: tuple[str, ...] = ()
     env: tuple[tuple[str, str], ...] = ()
-    compile_limits: Limits = dataclasses.field(
-        default_factory=lambda: Limits(
-            cpu_time_s=30.0,
-            wall_time_s=60.0,
-            memory_bytes=1024 * 1024 * 1024,
-            output_bytes=1024 * 1024,
-            processes=64,
-            file_bytes=256 * 1024 * 1024,
-        )
-    )
+    compile_limits: Limits = COMPILE_LIMITS
     extra_processes: int = 0
 
     def file_name(self, source: bytes) -> str:

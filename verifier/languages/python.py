@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from verifier.languages.base import Recipe
+import dataclasses
+
+from verifier.languages.base import COMPILE_LIMITS, Recipe
 from verifier.types import Harness
 
 PYTHON = Recipe(
@@ -27,4 +29,6 @@ PYTHON = Recipe(
     # programs print integers of any length, which CPython refuses from 4,300 digits on.
     run_argv=("/usr/bin/python3", "-s", "-X", "int_max_str_digits=0", "/program/main.py"),
     version_argv=("/usr/bin/python3", "--version"),
+    # A program that a person wrote takes milliseconds; 400 kB of `def f():pass` take a minute.
+    compile_limits=dataclasses.replace(COMPILE_LIMITS, cpu_time_s=10.0, wall_time_s=30.0),
 )

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Mapping
 
-from verifier import _json
+from verifier import _json, _python
 from verifier.errors import SuiteError
 from verifier.testcases.fields import Context, assert_suite, function_name, mapping, sequence, text
+from verifier.testcases.pytest_bodies import pytest_cases
 from verifier.testcases.sources import checked, infer_entry_point
 from verifier.types import Suite
+
+_DEFINES = (
+    ast.FunctionDef,
+    ast.AsyncFunctionDef,
+    ast.ClassDef,
+    ast.Import,
+    ast.ImportFrom,
+    ast.Assign,
+)
 
 
 def load_asserts(
@@ -38,8 +49,9 @@ def load_asserts(
                 value = None
             data = [value] if isinstance(value, str) else value if isinstance(value, list) else data
     tests = [
-        setup + checked(text(item, f"{field}[{i}]"), f"{field}[{i}]")
+        setup + case
         for i, item in enumerate(sequence(data, field, context.max_cases))
+        for case in _called(checked(text(item, f"{field}[{i}]"), f"{field}[{i}]"), f"{field}[{i}]")
     ]
     if not tests:
         raise SuiteError(field, "no cases")
@@ -48,6 +60,29 @@ def load_asserts(
         row.get("entry_point"), "entry_point"
     )
     return assert_suite(tests, fn_name=named or context.fn_name or infer_entry_point(tests))
+
+
+def _called(source: str, field: str) -> list[str]:
+    """The source; its tests written out as calls where it only defines them.
+
+    Such a source comes to its end whatever the program is.
+    """
+    tree = _python.parse(source)
+    if tree is None or not all(isinstance(node, _DEFINES) or _is_guard(node) for node in tree.body):
+        return [source]
+    cases = pytest_cases(source, field)
+    if cases == [source]:
+        if not any(map(_is_guard, tree.body)):
+            raise SuiteError(field, "it defines what it never calls")
+        return [f"__name__ = '__main__'\n{source}"]
+    return cases
+
+
+def _is_guard(node: ast.stmt) -> bool:
+    """`if __name__ == "__main__":`, which is not true of a test."""
+    return isinstance(node, ast.If) and any(
+        isinstance(n, ast.Name) and n.id == "__name__" for n in ast.walk(node.test)
+    )
 
 
 def load_acecode(data: object, context: Context) -> Suite:

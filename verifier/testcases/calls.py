@@ -42,7 +42,15 @@ def call_suite(
         Case(stdin=a, expected=e, weight=case_weights[i] if case_weights else 1.0)
         for i, (a, e) in enumerate(zip(arguments, expected, strict=True))
     )
-    return Suite(SuiteKind.CALL, cases, fn_name=fn_name, limits=limits)
+    return Suite(SuiteKind.CALL, cases, fn_name=_called(fn_name), limits=limits)
+
+
+def _called(fn_name: str) -> str:
+    """The name as the program's side looks it up: a function, or a method of `Solution`."""
+    owner, _, name = fn_name.replace("()", "").rpartition(".")
+    if owner not in ("", "Solution"):
+        raise SuiteError("fn_name", f"a method of {owner[:60]}: only those of Solution are called")
+    return name
 
 
 def _arguments(value: object, field: str) -> bytes:
@@ -80,8 +88,9 @@ def _expected(outputs: Sequence[object], *, raw: bool, lines: bool) -> list[byte
         o.tolist() if hasattr(o, "tolist") and not isinstance(o, (list, tuple)) else o
         for o in outputs
     ]
-    if not raw and any(isinstance(value, str) for value in values):
-        texts = _json_texts(values, must=lines)
+    # LiveCodeBench has rows of the shape of APPS, with JSON text on both sides.
+    if (lines or not raw) and any(isinstance(value, str) for value in values):
+        texts = _json_texts(values, must=lines and not raw)
         if texts is not None:
             return texts
     if all(isinstance(value, (list, tuple)) and len(value) == 1 for value in values):

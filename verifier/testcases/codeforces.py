@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numbers
+
 from verifier.errors import SuiteError
 from verifier.testcases.fields import (
     MIB,
@@ -30,7 +32,8 @@ def load_codeforces(data: object, context: Context) -> Suite:
         raise SuiteError("interaction_format", "interactive problems cannot be judged by outputs")
     cases: list[object] = []
     for field in ("official_tests", "generated_tests"):
-        if row.get(field) is not None:
+        # Of generated tests the data set has the number alone; the tests are files of their own.
+        if row.get(field) is not None and not isinstance(row[field], numbers.Real):
             cases += sequence(decoded(row[field], field), field, context.max_cases)
             if len(cases) > context.max_cases:
                 raise SuiteError(

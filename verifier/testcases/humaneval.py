@@ -15,7 +15,8 @@ from collections.abc import Mapping
 from verifier import _python
 from verifier.errors import SuiteError
 from verifier.testcases.fields import Context, assert_suite, mapping, text
-from verifier.testcases.sources import checked, infer_entry_point, pytest_cases
+from verifier.testcases.pytest_bodies import pytest_cases
+from verifier.testcases.sources import checked, infer_entry_point
 from verifier.types import Suite
 
 _DEFINES_CHECK = re.compile(r"^def\s+check\s*\(", re.MULTILINE)

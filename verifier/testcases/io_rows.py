@@ -1,4 +1,4 @@
-"""Lists of cases, one object each: PrimeIntellect, SYNTHETIC-1, and plain lists."""
+"""Lists of cases, one object each: PrimeIntellect, SYNTHETIC-1, DeepCoder, and plain lists."""
 
 from __future__ import annotations
 
@@ -94,9 +94,15 @@ def _kind(case: Mapping[str, object], field: str) -> bool | None:
 
 
 def _function(cases: Sequence[Mapping[str, object]], field: str) -> str | None:
-    names = {
-        function_name(case.get("fn_name"), f"{field}[{i}].fn_name") for i, case in enumerate(cases)
-    }
+    names = {_called(case, f"{field}[{i}]") for i, case in enumerate(cases)}
     if len(names) > 1:
         raise SuiteError(f"{field}.fn_name", "cases that call more than one function in one suite")
     return names.pop() if names else None
+
+
+def _called(case: Mapping[str, object], field: str) -> str | None:
+    """The function of one case: `fn_name`, or DeepCoder's `metadata.func_name`."""
+    metadata = case.get("metadata")
+    if case.get("fn_name") is None and isinstance(metadata, Mapping):
+        return function_name(metadata.get("func_name"), f"{field}.metadata.func_name")
+    return function_name(case.get("fn_name"), f"{field}.fn_name")

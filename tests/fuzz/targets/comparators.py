@@ -1,11 +1,14 @@
-"""An output and what was expected: the verdict does not depend on how they are cut into blocks."""
+"""An output and what was expected: the verdict does not depend on how they are cut into blocks, nor
+on the libraries that read large ones.
+"""
 
 from __future__ import annotations
 
 import itertools
 from unittest import mock
 
-from verifier.judging import COMPARATORS, blocks, compare
+from verifier import _fast
+from verifier.judging import COMPARATORS, blocks, compare, numbers
 from verifier.types import Comparator
 
 SPLIT = b"\xfe\xfd"
@@ -24,8 +27,14 @@ def target(data: bytes) -> None:
     assert match.ok is not bool(match.message)
     assert match.message.isprintable()
     assert len(match.message) < 1000
-    with mock.patch.object(blocks, "BLOCK_BYTES", 1 + options[1] % 8 if len(data) < 300 else 1000):
-        assert compare(output, expected, comparator) == match
+    with (
+        mock.patch.object(blocks, "BLOCK_BYTES", 1 + options[1] % 8 if len(data) < 300 else 1000),
+        mock.patch.object(_fast, "LARGE_BYTES", 1),
+        mock.patch.object(numbers, "_LARGE_ROW", 1),
+    ):
+        again = compare(output, expected, comparator)
+    # Of lines in any order, which one is shown depends on who looks.
+    assert again == match or (name == "unordered-lines" and again.ok is match.ok)
 
 
 def seeds() -> list[bytes]:
