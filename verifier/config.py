@@ -66,7 +66,7 @@ _MIB = 1024 * 1024
 # the path of the file, and what Kubernetes injects into every pod beside a service named
 # "verifier".
 _NOT_SETTINGS = re.compile(
-    r"VERIFIER_(REQUIRE_.*|TEST_.*|VERL_PYTHON|CASES|CONTROL_RUNS|ALL_CHEATS"
+    r"VERIFIER_(REQUIRE_.*|TEST_.*|VERL_PYTHON|CASES|CONTROL_RUNS"
     r"|SERVER|CONFIG|SERVICE_.*|PORT|PORT_.*)$"
 )
 
@@ -128,7 +128,8 @@ class Settings(BaseSettings):
         description="HOST:PORT or unix:PATH of the gRPC side; port 0 picks a free one.",
     )
     http: str | None = Field(
-        None, description="HOST:PORT of /healthz and /readyz; unset: not served."
+        None,
+        description="HOST:PORT of the HTTP side (health, Sandbox Fusion's /run_code); unset: none.",
     )
     insecure_bind: bool = Field(
         default=False,
@@ -146,6 +147,11 @@ class Settings(BaseSettings):
     )
     image: str | None = Field(
         None, description="Image of the docker backend; unset: the one that this version builds."
+    )
+    runtime: str | None = Field(
+        None,
+        description="OCI runtime of the docker backend's containers, as the engine knows it (runc, "
+        "crun, runsc); unset: the engine's default.",
     )
     testlib: Path | None = Field(
         None,

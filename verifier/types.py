@@ -77,8 +77,9 @@ class Harness(str, Enum):
     PYTHON_CALL: the same, then call `fn_name` with the JSON arguments of the input; the value goes
         to the value channel.
     PYTHON_ASSERT: the same, then execute the input as test source; a completion record goes to the
-        value channel.
-    PYTHON_SERVE: the same, then answer calls from a peer run over a socket, with plain data.
+        value channel. What stands before a NUL byte, if there is one, is executed first of all.
+    PYTHON_SERVE: execute the input, the program, then answer calls from a peer run over a socket,
+        with plain data.
     PYTHON_TEST: no artifact: execute the input as test source against the program of the peer run;
         a completion record goes to the value channel.
     """
@@ -497,7 +498,13 @@ class ScoreTask:
 class RunTask:
     """One program and one standard input, no judging.
 
-    Exactly one of `program` and `argv` is set.
+    Exactly one of `program` and `argv` is set. Files go with a program alone: relative paths below
+    its working directory.
+
+    Attributes:
+        files: Name and content of what is there when it begins (top-level ones for its compiler
+            too).
+        fetch: Names of files that are handed back when it has ended by itself.
     """
 
     program: Program | None = None
@@ -508,11 +515,16 @@ class RunTask:
     client_id: str = ""
     priority: int = 0
     deadline_s: float | None = None
+    files: tuple[tuple[str, bytes], ...] = ()
+    fetch: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class RunOutcome:
-    """What a `RunTask` gave. `status` is ACCEPTED when it exited with 0 within its limits."""
+    """What a `RunTask` gave. `status` is ACCEPTED when it exited with 0 within its limits.
+
+    `files` are those of `RunTask.fetch` that were there.
+    """
 
     status: Status
     facts: RunFacts
@@ -520,3 +532,4 @@ class RunOutcome:
     runner: str = ""
     message: str = ""
     queue_s: float = 0.0
+    files: tuple[tuple[str, bytes], ...] = ()

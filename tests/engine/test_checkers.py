@@ -241,6 +241,55 @@ async def test_testlib_is_the_users(sandbox_of):
         assert (await engine.score(ScoreTask(ECHO, suite_of(own, "1")))).score == 1.0
 
 
+async def test_a_function_has_its_files_beside_it(sandbox_of):
+    source = (
+        "from __future__ import annotations\n"
+        "import os\nfrom table import RIGHT\n"
+        "def check(given, output, answer):\n"
+        "    with open(os.path.join(os.path.dirname(__file__), 'words.txt'), 'rb') as file:\n"
+        "        return RIGHT[given.strip()] == output.strip() and file.read() == b'\\xff{}\\n'\n"
+    )
+    files = (("table.py", b'RIGHT = {"1": "1", "2": "3"}'), ("words.txt", b"\xff{}\n"))
+    async with engine_over(sandbox_of()) as engine:
+        result = await engine.score(ScoreTask(ECHO, suite_of(Checker(source, files=files), *"12")))
+        assert [c.status for c in result.cases] == [S.ACCEPTED, S.WRONG_ANSWER], result.error
+        bad = Checker("def check(a, b, c:", files=files)
+        result = await engine.score(ScoreTask(ECHO, suite_of(bad, "1")))
+        assert "does not compile" in result.error
+
+
+async def test_a_broken_checker_is_told_from_one_that_fails_on_an_output(sandbox_of):
+    """All of them give no score; the message says where to look."""
+    parses = Checker("def check(given, output, answer):\n    return int(output) > 0")
+    for output, answer, said in (
+        ("x", "secret\n", "it fails on the expected answer too"),
+        ("x", "1\n", "it fails on this output alone: it accepts the expected answer"),
+        ("x", "0\n", "does not accept the expected answer either"),
+    ):
+        suite = Suite(SuiteKind.STDIN, (Case(output.encode(), answer.encode()),), checker=parses)
+        async with engine_over(sandbox_of()) as engine:
+            result = await engine.score(ScoreTask(ECHO, suite))
+            assert (result.outcome, result.score) == (Outcome.INFRA_ERROR, None)
+            assert said in result.error
+
+
+async def test_a_control_runs_once_for_a_suite():
+    calls = []
+
+    def script(job, data):
+        if job.harness is Harness.PYTHON_CALL:
+            calls.append(json.loads(data)[1])
+            record = {"ok": True, "value": True} if calls[-1] == "secret\n" else {"ok": False}
+            return RunFacts(exit_code=0, returned=json.dumps(record).encode())
+        return RunFacts(exit_code=0, stdout=b"out")
+
+    async with engine_over(FakeSandbox(script)) as engine:
+        for _ in range(3):
+            result = await engine.score(ScoreTask(ECHO, suite_of(Checker("def check"), "1")))
+            assert "on this output alone" in result.error
+    assert calls == ["out", "out", "secret\n", "out", "out", "out", "out"]
+
+
 async def test_odd_outputs_reach_the_checker(sandbox_of):
     big = Checker("def check(given, output, answer):\n    return len(output) == 3_000_000")
     shown = Checker(

@@ -132,6 +132,7 @@ def info_from_pb(message: pb.GetInfoResponse) -> ServerInfo:
         score_policies=tuple(message.score_policies),
         ground_truth_formats=tuple(message.ground_truth_formats),
         extraction_policies=tuple(message.extraction_policies),
+        notes=tuple(message.notes),
     )
 
 

@@ -105,6 +105,7 @@ class ServerInfo:
         score_policies: See there.
         ground_truth_formats: See there.
         extraction_policies: See there.
+        notes: What else is true of its host and should be known, each with what to type.
     """
 
     version: str
@@ -123,3 +124,4 @@ class ServerInfo:
     score_policies: tuple[str, ...] = ()
     ground_truth_formats: tuple[str, ...] = ()
     extraction_policies: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()

@@ -13,7 +13,9 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import hashlib
 import json
+from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -32,6 +34,7 @@ from verifier.types import (
     Limits,
     Program,
     ScoreTask,
+    Status,
     SuiteKind,
 )
 
@@ -66,6 +69,20 @@ except Exception:
 """
 WITHOUT_SIGPIPE = 'trap "" PIPE; exec "$0" "$@"'
 TESTLIB = "testlib.h"
+# A function is called in the warm interpreter, which has no folder of a program: its files are
+# written into the jail's own, where it can import and open them.
+WITH_FILES = """
+import os, sys, tempfile
+_folder = tempfile.mkdtemp()
+for _name, _data in {files!r}:
+    with open(os.path.join(_folder, _name), "wb") as _file:
+        _file.write(_data)
+sys.path.insert(0, _folder)
+__file__ = os.path.join(_folder, {name!r})
+exec(compile({source!r}, __file__, "exec", dont_inherit=True), globals())
+"""
+# How many controls (see `_control`) are kept.
+MAX_CONTROLS = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,13 +135,30 @@ class Helper:
         recipe = self.recipe
         if recipe.name in ("c", "cpp") and self._shop.testlib is not None:
             files.setdefault(TESTLIB, self._shop.testlib)
-        if recipe.run_harness is Harness.PYTHON and files:
+        function = self.program.style == "function"
+        if function and files:
+            # For what its compiler says; what runs is the source with its files.
+            await self._compiled(source, recipe, holder, priority, {})
+            given = list(files.items())
+            source = WITH_FILES.format(files=given, name=recipe.source_name, source=source).encode()
+            files = {}
+        elif recipe.run_harness is Harness.PYTHON and files:
             recipe = dataclasses.replace(
                 recipe,
                 run_harness=Harness.EXEC,
                 compile_argv=(recipe.run_argv[0], "-m", "py_compile", recipe.source_name),
                 outputs=("*",),
             )
+        self.artifact = await self._compiled(source, recipe, holder, priority, files)
+
+    async def _compiled(
+        self,
+        source: bytes,
+        recipe: Recipe,
+        holder: list[Slot],
+        priority: int,
+        files: dict[str, bytes],
+    ) -> bytes:
         compiled = await self._shop.compiled(
             Program(recipe.name, source), recipe, holder, priority, beside=True, files=files
         )
@@ -133,7 +167,12 @@ class Helper:
             if TESTLIB in compiled.message and TESTLIB not in files:
                 hint = f" (give yours with --testlib PATH, or put {TESTLIB} among its files)"
             raise HelperError(f"{self.name}: does not compile{hint}: {compiled.message}")
-        self.artifact = compiled.artifact
+        return compiled.artifact
+
+    @property
+    def controls(self) -> OrderedDict[bytes, str]:
+        """What the controls of all checkers said (see `_control`)."""
+        return self._shop.controls
 
     def job(self, argv: Sequence[str], inputs: Sequence[bytes], limits: Limits) -> RunJob:
         """A run of it with these arguments."""
@@ -239,9 +278,38 @@ async def check(
     for case in given:
         answer = answers[case.index]
         if isinstance(answer, Broken):
-            raise HelperError(f"{helper.name}: on case {case.index}: {answer.reason}")
+            control = await _control(pool, slot, helper, case)
+            raise HelperError(f"{helper.name}: on case {case.index}: {answer.reason} ({control})")
         verdicts.append(answer)
     return verdicts
+
+
+async def _control(pool: SlotPool, slot: Slot, helper: Helper, given: Given) -> str:
+    """What a checker that failed says to the expected answer in the output's place.
+
+    Either way there is no score: whether a checker fails on an output is up to its author, never to
+    the program. But who reads the message learns whether to mend the checker or to look at that
+    output.
+    """
+    digest = hashlib.sha256(repr((helper.program, given.index)).encode())
+    for part in (given.stdin, given.expected):
+        digest.update(hashlib.sha256(part).digest())
+    key = digest.digest()
+    if key not in helper.controls:
+        partner = await pool.partner(slot)
+        job = await _job(helper, [dataclasses.replace(given, output=given.expected)])
+        (facts,) = [f async for f in partner.run(job)]
+        answer = answer_of(helper.program, facts, helper.limits)
+        if isinstance(answer, Broken):
+            said = "it fails on the expected answer too"
+        elif answer.status is Status.ACCEPTED:
+            said = "it fails on this output alone: it accepts the expected answer"
+        else:
+            said = "it fails on this output, and does not accept the expected answer either"
+        helper.controls[key] = said
+        while len(helper.controls) > MAX_CONTROLS:
+            helper.controls.popitem(last=False)
+    return helper.controls[key]
 
 
 async def _job(helper: Helper, given: Sequence[Given]) -> RunJob:

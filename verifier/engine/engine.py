@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 
 from verifier import extraction, judging, languages
 from verifier._version import __version__
+from verifier.engine import carried
 from verifier.engine.checkers import check_task
 from verifier.engine.pool import SlotPool
 from verifier.engine.score_run import ScoreRun, run_job
@@ -255,6 +256,10 @@ class Engine:
                 raise RequestError(f"argv[{index}]", "has a NUL byte")
         if (size := len(json.dumps(task.argv))) > MAX_ARGV_BYTES:
             raise RequestError("argv", f"{size} bytes as JSON; the limit is {MAX_ARGV_BYTES}")
+        if task.program is None and (task.files or task.fetch):
+            raise RequestError("files", "an argv has none: they go with a program")
+        carried.check_names("files", [name for name, _ in task.files], laid=True)
+        carried.check_names("fetch", task.fetch, laid=False)
         with self._admitted():
             return await _within(task.deadline_s, self._run(task, limits))
 
@@ -266,8 +271,13 @@ class Engine:
             try:
                 if task.program is not None:
                     recipe = self._shop.recipe(task.program.language)
+                    files = dict(task.files)
                     compiled = await self._shop.compiled(
-                        task.program, recipe, holder, task.priority
+                        task.program,
+                        recipe,
+                        holder,
+                        task.priority,
+                        files=carried.beside_source(recipe, files, task.program.source) or None,
                     )
                     if not compiled.ok:
                         return RunOutcome(
@@ -280,6 +290,10 @@ class Engine:
                     job = run_job(
                         recipe, recipe.run_harness, compiled.artifact, [task.stdin], limits
                     )
+                    if files or task.fetch:
+                        job = carried.job(
+                            recipe, job.artifact, task.stdin, files, task.fetch, job.limits
+                        )
                 else:
                     argv = tuple(task.argv)
                     job = RunJob(Harness.EXEC, b"", argv, [task.stdin], limits)
@@ -293,7 +307,14 @@ class Engine:
                     raise
             else:
                 status = judging.classify(facts, limits) or Status.ACCEPTED
-                return RunOutcome(status, facts, compiled, self.sandbox.name, queue_s=waited)
+                return RunOutcome(
+                    status,
+                    facts,
+                    compiled,
+                    self.sandbox.name,
+                    queue_s=waited,
+                    files=carried.fetched(facts, task.fetch),
+                )
             finally:
                 for slot in holder:
                     self._shop.pool.give_back(slot)

@@ -307,8 +307,11 @@ class ScoreRun:
         harness = (
             self.recipe.run_harness if suite.kind is SuiteKind.STDIN else HARNESSES[suite.kind]
         )
+        before = suite.preamble + "\0" if suite.preamble else ""
         inputs = [
-            case.test.encode("utf-8", "surrogateescape") if case.test is not None else case.stdin
+            (before + case.test).encode("utf-8", "surrogateescape")
+            if case.test is not None
+            else case.stdin
             for case in (suite.cases[i] for i in batch)
         ]
         job = run_job(self.recipe, harness, artifact, inputs, self.limits, suite.fn_name or "")
@@ -331,7 +334,7 @@ class ScoreRun:
 
     async def _judge(self, index: int, facts: RunFacts) -> judging.Verdict:
         task = self.task
-        if len(facts.stdout) > JUDGE_INLINE_BYTES:
+        if max(len(facts.stdout), len(facts.returned or b"")) > JUDGE_INLINE_BYTES:
             return await asyncio.to_thread(
                 judging.judge, task.suite, index, facts, self.limits, task.comparator
             )

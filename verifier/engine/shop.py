@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -29,6 +30,7 @@ class Shop:
         running: Batches that run right now.
         faults: Slot faults seen since the start.
         reruns: Wall-clock kills that were run again alone.
+        controls: What checkers that failed say to the expected answer (see `engine.checkers`).
     """
 
     pool: SlotPool
@@ -39,6 +41,7 @@ class Shop:
     running: int = 0
     faults: int = 0
     reruns: int = 0
+    controls: OrderedDict[bytes, str] = field(default_factory=OrderedDict)
 
     def recipe(self, language: str) -> languages.Recipe:
         """The recipe of a language that this sandbox has.

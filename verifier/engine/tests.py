@@ -39,7 +39,7 @@ async def run_tests(
             Harness.PYTHON_SERVE,
             artifact,
             (),
-            [b""] * len(batch),
+            [suite.preamble.encode("utf-8", "surrogateescape")] * len(batch),
             limits,
             suite.fn_name or "",
             peers=tuple(ours for ours, _ in pairs),

@@ -412,7 +412,7 @@ class Guarantee(_message.Message):
     def __init__(self, name: _Optional[str] = ..., holds: bool = ..., mechanism: _Optional[str] = ..., remedy: _Optional[str] = ..., accepted: bool = ...) -> None: ...
 
 class GetInfoResponse(_message.Message):
-    __slots__ = ("version", "backend", "languages", "default_limits", "max_limits", "guarantees", "slots", "max_message_bytes", "max_cases", "max_suite_bytes", "max_queue", "comparators", "score_policies", "ground_truth_formats", "extraction_policies")
+    __slots__ = ("version", "backend", "languages", "default_limits", "max_limits", "guarantees", "slots", "max_message_bytes", "max_cases", "max_suite_bytes", "max_queue", "comparators", "score_policies", "ground_truth_formats", "extraction_policies", "notes")
     VERSION_FIELD_NUMBER: _ClassVar[int]
     BACKEND_FIELD_NUMBER: _ClassVar[int]
     LANGUAGES_FIELD_NUMBER: _ClassVar[int]
@@ -428,6 +428,7 @@ class GetInfoResponse(_message.Message):
     SCORE_POLICIES_FIELD_NUMBER: _ClassVar[int]
     GROUND_TRUTH_FORMATS_FIELD_NUMBER: _ClassVar[int]
     EXTRACTION_POLICIES_FIELD_NUMBER: _ClassVar[int]
+    NOTES_FIELD_NUMBER: _ClassVar[int]
     version: str
     backend: str
     languages: _containers.RepeatedCompositeFieldContainer[Language]
@@ -443,4 +444,5 @@ class GetInfoResponse(_message.Message):
     score_policies: _containers.RepeatedScalarFieldContainer[str]
     ground_truth_formats: _containers.RepeatedScalarFieldContainer[str]
     extraction_policies: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, version: _Optional[str] = ..., backend: _Optional[str] = ..., languages: _Optional[_Iterable[_Union[Language, _Mapping]]] = ..., default_limits: _Optional[_Union[Limits, _Mapping]] = ..., max_limits: _Optional[_Union[Limits, _Mapping]] = ..., guarantees: _Optional[_Iterable[_Union[Guarantee, _Mapping]]] = ..., slots: _Optional[int] = ..., max_message_bytes: _Optional[int] = ..., max_cases: _Optional[int] = ..., max_suite_bytes: _Optional[int] = ..., max_queue: _Optional[int] = ..., comparators: _Optional[_Iterable[str]] = ..., score_policies: _Optional[_Iterable[str]] = ..., ground_truth_formats: _Optional[_Iterable[str]] = ..., extraction_policies: _Optional[_Iterable[str]] = ...) -> None: ...
+    notes: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, version: _Optional[str] = ..., backend: _Optional[str] = ..., languages: _Optional[_Iterable[_Union[Language, _Mapping]]] = ..., default_limits: _Optional[_Union[Limits, _Mapping]] = ..., max_limits: _Optional[_Union[Limits, _Mapping]] = ..., guarantees: _Optional[_Iterable[_Union[Guarantee, _Mapping]]] = ..., slots: _Optional[int] = ..., max_message_bytes: _Optional[int] = ..., max_cases: _Optional[int] = ..., max_suite_bytes: _Optional[int] = ..., max_queue: _Optional[int] = ..., comparators: _Optional[_Iterable[str]] = ..., score_policies: _Optional[_Iterable[str]] = ..., ground_truth_formats: _Optional[_Iterable[str]] = ..., extraction_policies: _Optional[_Iterable[str]] = ..., notes: _Optional[_Iterable[str]] = ...) -> None: ...
