@@ -162,6 +162,30 @@ def test_doctor_names_what_is_missing_and_what_to_type(monkeypatch):
     assert "absent" in told  # a language whose toolchain the fake does not have
 
 
+def test_doctor_looks_at_the_backend_that_the_settings_name(monkeypatch):
+    """As serve, score and run would take it; a flag wins."""
+    monkeypatch.setenv("VERIFIER_BACKEND", "docker")
+    assert json.loads(doctor(monkeypatch, FakeSandbox(), "--json").stdout)["backend"] == "docker"
+    flagged = doctor(monkeypatch, FakeSandbox(), "--json", "--backend", "namespaces")
+    assert json.loads(flagged.stdout)["backend"] == "namespaces"
+
+
+def test_doctor_names_the_whole_command_of_a_backend_without_isolation(monkeypatch):
+    fake = FakeSandbox(missing={GuaranteeName.SECCOMP})
+    told = plain(doctor(monkeypatch, fake, "--backend", "process").stdout)
+    assert "verifier serve --backend process --allow-unsafe --accept seccomp" in told
+
+
+def test_doctor_says_where_crashes_start_something_outside(monkeypatch):
+    """The kernel's handler of core dumps is outside of every jail: no guarantee, but said."""
+    said = "the kernel calls this processor vulnerable (mds): update it"
+    monkeypatch.setattr("verifier.sandbox.notes.host_notes", lambda: (said,))
+    assert json.loads(doctor(monkeypatch, FakeSandbox(), "--json").stdout)["notes"] == [said]
+    done = doctor(monkeypatch, FakeSandbox())
+    assert done.exit_code == ExitCode.OK
+    assert "note: the kernel calls this processor vulnerable" in plain(done.stdout)
+
+
 @pytest.mark.parametrize("extra", [[], ["--json"]])
 def test_a_backend_that_is_not_there_is_a_finding(monkeypatch, extra):
     def absent(*_args, **_options):

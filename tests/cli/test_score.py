@@ -104,6 +104,39 @@ def test_results_can_go_to_standard_output(files, sandbox):
     assert "Totals" in done.stderr
 
 
+def test_the_rows_are_never_overwritten_by_their_results(files, sandbox):
+    rows, other = files
+    jsonl(rows, good("a"))
+    other.symlink_to(rows)
+    before = rows.read_bytes()
+    for output in (rows, other):
+        done = invoke("score", rows, "-o", output)
+        assert done.exit_code == ExitCode.USAGE
+        assert "would overwrite" in plain(done.stderr)
+    assert rows.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("start", "kind"),
+    [(b"\x1f\x8b\x08\x00", "gzip"), (b"\x28\xb5\x2f\xfd", "zstd"), (b"PAR1\x15\x04", "Parquet")],
+)
+def test_rows_in_another_form_are_wrong_usage_that_names_it(files, sandbox, start, kind):
+    rows, out = files
+    rows.write_bytes(start)
+    done = invoke("score", rows, "-o", out)
+    assert done.exit_code == ExitCode.USAGE
+    assert kind in plain(done.stderr)
+    assert not out.exists()
+
+
+def test_a_gateway_without_a_port_is_wrong_usage(files):
+    rows, out = files
+    jsonl(rows, good("a"))
+    done = invoke("score", rows, "-o", out, "--server", "gateway")
+    assert done.exit_code == ExitCode.USAGE
+    assert "neither HOST:PORT nor unix:PATH" in plain(done.stderr)
+
+
 def test_an_empty_file_has_empty_results(files, sandbox):
     rows, out = files
     jsonl(rows)

@@ -12,10 +12,18 @@ from pathlib import Path
 import pytest
 
 from verifier.cli.common import ExitCode
+from verifier.sandbox.conformance import CHECKS
+from verifier.stress import catalogue
 
 ROOT = Path(__file__).resolve().parents[2]
 NOBODY = 65534
 MISSING = ("memory_limit", "cpu_accounting")
+# The whole catalogue, the whole conformance suite, and the look at the service after it.
+EVERYTHING = {
+    *(attack.key for attack in catalogue.load()),
+    *(f"conformance/{check.name}" for check in CHECKS),
+    "service",
+}
 # Runs as root in mounts of its own: makes the places of the arguments reachable for everybody (a
 # home may be closed, and an interpreter or a checkout lie in it), then becomes somebody else.
 OPEN_THE_WAY = r"""
@@ -70,8 +78,12 @@ def test_everything_is_held(backend, sandbox_of):
         selfcheck(*args), capture_output=True, text=True, cwd=ROOT, check=False, timeout=590
     )
     answer = findings(done)
-    assert answer["totals"]["attacks"] > 200
+    (result,) = answer["backends"]
+    assert {a["key"] for a in result["attacks"]} == EVERYTHING
+    assert answer["totals"]["attacks"] == len(EVERYTHING) - answer["totals"]["no_program"]
     assert answer["totals"]["backends"] == 1
+    if os.environ.get("VERIFIER_REQUIRE_DOCKER") == "1":  # its image has all toolchains
+        assert answer["totals"]["no_toolchain"] == 0
     if os.geteuid() == 0:
         assert answer["totals"]["not_guaranteed"] == 0
         assert answer["backends"][0]["swept"]["hidden"] == []
@@ -124,6 +136,7 @@ def test_an_ordinary_user_has_the_same_verdicts(backend, tmp_path_factory):
     answer = findings(done)
     (result,) = answer["backends"]
     marks = {a["key"]: a for a in result["attacks"]}
+    assert marks.keys() == EVERYTHING
     held = {g["name"]: g["holds"] for g in result["guarantees"]}
     assert {name for name, holds in held.items() if not holds} <= {*MISSING, "separate_uid"}
     for attack in marks.values():
@@ -132,6 +145,22 @@ def test_an_ordinary_user_has_the_same_verdicts(backend, tmp_path_factory):
     if not held["memory_limit"]:
         assert answer["totals"]["not_guaranteed"] > 10
         assert "not guaranteed" in marks["memory/own-05-memfds"]["mark"]
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.docker
+@pytest.mark.namespaces
+@pytest.mark.parametrize("backend", ["docker"], indirect=True)
+def test_the_summary_counts_both_backends(backend, sandbox_of):
+    args = ["--backend", "namespaces", "--backend", backend, "--only", "conformance"]
+    args += ["--image", sandbox_of.keywords["image"], "--accept", ",".join(MISSING)]
+    argv = [word for word in selfcheck(*args) if word != "--json"]
+    done = subprocess.run(argv, capture_output=True, text=True, cwd=ROOT, check=False, timeout=290)
+    assert done.returncode == ExitCode.OK, done.stdout[-3000:]
+    last = done.stdout.splitlines()[-1]
+    # The look at the service counts for each backend.
+    assert last.startswith(f"{2 * (len(CHECKS) + 1)} attacks and checks on 2 backends, "), last
+    assert last.endswith("0 failed; survivors 0")
 
 
 def test_a_missing_guarantee_is_refused_and_an_unknown_group_named(backend):

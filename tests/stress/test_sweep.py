@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
-from verifier.stress.runner import Arena
+import pytest
+
+from verifier.stress.runner import SETTLE_LOOKS, Arena, settled
 from verifier.stress.sweep import MARK, ServiceSweep, SlotSweep, below, descriptors, processes
 
 
@@ -87,3 +90,45 @@ def _left_behind(uid: int):
         assert process.stdout.readline() == b"1\n"
         yield process.pid
         process.communicate(b"\n")
+
+
+# ---------------------------------------------------------------- what is still going
+
+
+@pytest.mark.parametrize("looks", [0, 1, SETTLE_LOOKS - 1])
+async def test_what_the_kernel_takes_apart_is_waited_for(monkeypatch, looks):
+    """However long one look takes: here the time is over before the second."""
+    times = iter(range(0, 10_000, 100))
+    monkeypatch.setattr("verifier.stress.runner.time.monotonic", lambda: next(times))
+    seen = iter([frozenset({"process 7 (python3, state Z) of ns0"})] * looks)
+    assert await settled(lambda: next(seen, frozenset())) == frozenset()
+
+
+async def test_what_stays_is_said_by_its_last_look(monkeypatch):
+    times = iter(range(0, 10_000, 100))
+    monkeypatch.setattr("verifier.stress.runner.time.monotonic", lambda: next(times))
+    looks = itertools.count(1)
+    left = await settled(lambda: frozenset({f"look {next(looks)}"}))
+    assert left == {f"look {SETTLE_LOOKS}"}
+
+
+async def test_a_real_zombie_is_a_leak_until_it_is_waited_for():
+    child = os.fork()
+    if child == 0:
+        os._exit(0)
+    looks = itertools.count(1)
+
+    def zombies() -> frozenset[str]:
+        if next(looks) == SETTLE_LOOKS // 2 and reap:
+            os.waitpid(child, 0)
+        found = below(os.getpid(), processes())
+        return frozenset(f"{p.pid} {p.state}" for p in found if p.pid == child)
+
+    try:
+        reap = False
+        assert await settled(zombies) == {f"{child} Z"}
+        reap, looks = True, itertools.count(1)
+        assert await settled(zombies) == frozenset()
+    finally:
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(child, 0)  # noqa: ASYNC222 - it is dead

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Coroutine
 from enum import Enum, IntEnum
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 from rich.console import Console
@@ -26,6 +26,9 @@ from verifier.errors import (
     SuiteError,
     VerifierError,
 )
+
+if TYPE_CHECKING:
+    from verifier.config import Settings
 
 
 class ExitCode(IntEnum):
@@ -91,6 +94,16 @@ ImageOption = Annotated[
         show_default=False,
     ),
 ]
+RuntimeOption = Annotated[
+    str | None,
+    typer.Option(
+        "--runtime",
+        metavar="NAME",
+        help="The docker backend's OCI runtime: runc, crun, runsc, or what else the engine has. "
+        "Default: the engine's own.",
+        show_default=False,
+    ),
+]
 TestlibOption = Annotated[
     Path | None,
     typer.Option(
@@ -101,13 +114,23 @@ TestlibOption = Annotated[
         show_default=False,
     ),
 ]
+
+
+def _address(value: str | None) -> str | None:
+    """GRPC takes a name without a port for port 443, and then says that it cannot be resolved."""
+    if value is not None and ":" not in value:
+        raise typer.BadParameter(f"{value!r} is neither HOST:PORT nor unix:PATH")
+    return value
+
+
 ServerOption = Annotated[
     str | None,
     typer.Option(
         "--server",
         metavar="HOST:PORT",
-        help="Use this gateway rather than a sandbox of our own.",
+        help="Use this gateway (or unix:PATH) rather than a sandbox of our own.",
         show_default=False,
+        callback=_address,
     ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")]
@@ -117,6 +140,29 @@ def accepted(names: list[str] | None) -> frozenset[str]:
     """The names given to --accept, repeated or separated by commas."""
     parts = (part.strip() for name in names or () for part in name.split(","))
     return frozenset(part for part in parts if part)
+
+
+def sandbox_settings(
+    backend: Backend | None = None,
+    *,
+    accept: frozenset[str] = frozenset(),
+    image: str | None = None,
+    runtime: str | None = None,
+) -> Settings:
+    """The settings of a sandbox that is looked at: what no flag says is as `serve` would have it.
+
+    Raises:
+        ConfigError: A setting is wrong.
+    """
+    from verifier.config import load_settings
+
+    flags = {
+        "backend": None if backend is None else backend.value,
+        "accept": ",".join(sorted(accept)) or None,
+        "image": image,
+        "runtime": runtime,
+    }
+    return load_settings(flags=flags).settings
 
 
 def console() -> Console:

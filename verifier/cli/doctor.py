@@ -18,8 +18,10 @@ from verifier.cli.common import (
     ExitCode,
     ImageOption,
     JsonOption,
+    RuntimeOption,
     console,
     execute,
+    sandbox_settings,
 )
 from verifier.cli.host import HostFacts, host_facts
 from verifier.errors import VerifierError
@@ -38,6 +40,7 @@ class Findings:
         toolchains: Language -> version.
         problem: Why the backend cannot be used at all; "" when it can.
         host: Facts of the machine.
+        notes: What else should be known of it, each with what to type.
     """
 
     backend: str
@@ -45,6 +48,7 @@ class Findings:
     toolchains: dict[str, str]
     problem: str
     host: HostFacts
+    notes: tuple[str, ...] = ()
 
     @property
     def missing(self) -> list[str]:
@@ -83,12 +87,14 @@ class Findings:
             ],
             "toolchains": self.toolchains,
             "host": self.host.to_dict(),
+            "notes": list(self.notes),
         }
 
 
 def doctor(
     backend: BackendOption = None,
     image: ImageOption = None,
+    runtime: RuntimeOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Say what the sandbox guarantees on this host.
@@ -99,7 +105,8 @@ def doctor(
     """
 
     async def work() -> ExitCode:
-        found = await examine((backend or Backend.NAMESPACES).value, image)
+        settings = sandbox_settings(backend, image=image, runtime=runtime)
+        found = await examine(settings.backend, settings.image, settings.runtime)
         if as_json:
             typer.echo(json.dumps(found.to_dict(), indent=2))
         else:
@@ -109,15 +116,16 @@ def doctor(
     execute(work)
 
 
-async def examine(backend: str, image: str | None = None) -> Findings:
+async def examine(backend: str, image: str | None = None, runtime: str | None = None) -> Findings:
     """Probe a backend without starting it: one that is not there is a finding, not an error."""
     from verifier.engine import make_sandbox
+    from verifier.sandbox.notes import host_notes
 
     guarantees: tuple[Guarantee, ...] = ()
     toolchains: dict[str, str] = {}
     problem = ""
     try:
-        sandbox = make_sandbox(backend, allow_unsafe=True, image=image)
+        sandbox = make_sandbox(backend, allow_unsafe=True, image=image, runtime=runtime)
         try:
             guarantees = await sandbox.guarantees()
             toolchains = await sandbox.toolchains()
@@ -126,7 +134,7 @@ async def examine(backend: str, image: str | None = None) -> Findings:
                 await sandbox.close()
     except VerifierError as error:
         problem = str(error)
-    return Findings(backend, guarantees, toolchains, problem, host_facts())
+    return Findings(backend, guarantees, toolchains, problem, host_facts(), host_notes())
 
 
 def _show(found: Findings, out: Console) -> None:
@@ -137,12 +145,17 @@ def _show(found: Findings, out: Console) -> None:
         out.print(_guarantee_table(found))
     _show_toolchains(found, out)
     _show_host(found.host, out)
+    for note in found.notes:
+        out.print("note:", style="bold yellow", end=" ")
+        out.print(note, markup=False)
     if found.ready:
         out.print(f"Ready: verifier serve --backend {found.backend}", style="bold green")
     elif not found.problem:
         names = ",".join(found.missing)
         out.print("Missing guarantees are refused. To go on without them:", style="bold yellow")
-        out.print(f"  verifier serve --backend {found.backend} --accept {names}", style="cyan")
+        unsafe = " --allow-unsafe" if found.backend == Backend.PROCESS.value else ""
+        command = f"verifier serve --backend {found.backend}{unsafe} --accept {names}"
+        out.print(f"  {command}", style="cyan", soft_wrap=True)
 
 
 def _guarantee_table(found: Findings) -> Table:

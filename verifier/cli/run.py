@@ -15,6 +15,7 @@ from verifier.cli.common import (
     ExitCode,
     ImageOption,
     JsonOption,
+    RuntimeOption,
     ServerOption,
     UnsafeOption,
     accepted,
@@ -69,6 +70,7 @@ def run(
     accept: AcceptOption = None,
     allow_unsafe: UnsafeOption = False,
     image: ImageOption = None,
+    runtime: RuntimeOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Run one program in the sandbox, as a scored one would run.
@@ -76,7 +78,7 @@ def run(
     Its output goes to standard output and standard error, then one line says what happened. The
     exit code is 0 when it exited with 0 within its limits, else 1.
     """
-    if server is not None and (backend, accept, image) != (None, None, None):
+    if server is not None and (backend, accept, image, runtime) != (None, None, None, None):
         fail(ExitCode.USAGE, "--server brings its own sandbox: leave --backend and its options out")
 
     async def work() -> ExitCode:
@@ -99,6 +101,7 @@ def run(
                 accept=accepted(accept),
                 allow_unsafe=allow_unsafe,
                 image=image,
+                runtime=runtime,
             )
             try:
                 outcome = await engine.run(task)
@@ -170,6 +173,7 @@ def _show(outcome: RunOutcome, *, as_json: bool) -> None:
     err.print(
         f"{how}, {facts.cpu_time_s * 1000:.0f} ms CPU, {facts.wall_time_s * 1000:.0f} ms wall, "
         f"{facts.memory_bytes / _MEBIBYTE:.1f} MB"
-        + (f" ({outcome.message})" if outcome.message else ""),
+        + (f" ({' '.join(outcome.message.split())})" if outcome.message else ""),
         markup=False,
+        soft_wrap=True,
     )

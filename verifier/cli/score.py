@@ -17,6 +17,7 @@ from verifier.cli.common import (
     BackendOption,
     ExitCode,
     ImageOption,
+    RuntimeOption,
     ServerOption,
     SlotsOption,
     TestlibOption,
@@ -37,6 +38,12 @@ from verifier.types import Outcome
 _PLAIN_LINES = 10
 # Reasons printed in full; the rest is in the results file.
 _MAX_REASONS = 20
+# Files that hold rows in another form: how they begin, what they are, what to type.
+_NO_LINES = (
+    (b"\x1f\x8b", "compressed by gzip", "gunzip --keep FILE"),
+    (b"\x28\xb5\x2f\xfd", "compressed by zstd", "unzstd --keep FILE"),
+    (b"PAR1", "Parquet", "pandas.read_parquet(FILE).to_json(ROWS, orient='records', lines=True)"),
+)
 
 
 def score(
@@ -65,6 +72,7 @@ def score(
     accept: AcceptOption = None,
     allow_unsafe: UnsafeOption = False,
     image: ImageOption = None,
+    runtime: RuntimeOption = None,
     testlib: TestlibOption = None,
 ) -> None:
     """Score a file of responses against their ground truths.
@@ -74,14 +82,16 @@ def score(
     rest; then the exit code is 1.
     """
     if server is not None and any(
-        option is not None for option in (backend, slots, accept, image, testlib)
+        option is not None for option in (backend, slots, accept, image, runtime, testlib)
     ):
         fail(
             ExitCode.USAGE,
-            "--server brings its own sandbox: --backend, --slots, --accept, --image and --testlib "
-            "are for one of ours",
+            "--server brings its own sandbox: --backend, --slots, --accept, --image, --runtime and "
+            "--testlib are for one of ours",
             f"verifier score {rows} -o {output} --server {server}",
         )
+
+    _check_files(rows, output)
 
     async def open_scorer() -> RowScorer:
         if server is not None:
@@ -92,6 +102,7 @@ def score(
             accept=accepted(accept),
             allow_unsafe=allow_unsafe,
             image=image,
+            runtime=runtime,
             testlib=testlib,
         )
         return EngineScorer(engine)
@@ -108,6 +119,17 @@ def score(
         return ExitCode.OK if totals.complete else ExitCode.INCOMPLETE
 
     execute(work)
+
+
+def _check_files(rows: Path, output: Path) -> None:
+    """Refuse what would end in a file of complaints, or without the rows."""
+    if output != Path("-") and output.exists() and output.samefile(rows):
+        fail(ExitCode.USAGE, f"{output} holds the rows: results would overwrite it; name another")
+    with rows.open("rb") as file:
+        start = file.read(4)
+    for magic, kind, remedy in _NO_LINES:
+        if start.startswith(magic):
+            fail(ExitCode.USAGE, f"{rows} is {kind}, not JSON Lines", remedy)
 
 
 async def _score(rows: Path, scorer: RowScorer, file: TextIO) -> Totals:

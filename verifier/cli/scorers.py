@@ -150,6 +150,7 @@ async def open_engine(
     accept: frozenset[str] = frozenset(),
     allow_unsafe: bool = False,
     image: str | None = None,
+    runtime: str | None = None,
     testlib: Path | None = None,
 ) -> Engine:
     """A started engine with a sandbox of its own.
@@ -170,6 +171,7 @@ async def open_engine(
         "accept": ",".join(sorted(accept)) or None,
         "allow_unsafe": allow_unsafe or None,
         "image": image,
+        "runtime": runtime,
         "testlib": None if testlib is None else str(testlib),
     }
     settings = load_settings(flags=flags).settings
@@ -178,6 +180,7 @@ async def open_engine(
         accept=settings.accept,
         allow_unsafe=settings.allow_unsafe,
         image=settings.image,
+        runtime=settings.runtime,
     )
     engine = Engine(
         sandbox,

@@ -22,12 +22,14 @@ from verifier.cli.common import (
     ExitCode,
     ImageOption,
     JsonOption,
+    RuntimeOption,
     SlotsOption,
     accepted,
     console,
     execute,
     fail,
     messages,
+    sandbox_settings,
 )
 
 if TYPE_CHECKING:
@@ -87,6 +89,7 @@ def selfcheck(
     accept: AcceptOption = None,
     slots: SlotsOption = None,
     image: ImageOption = None,
+    runtime: RuntimeOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Attack the sandbox on this host.
@@ -97,12 +100,19 @@ def selfcheck(
     be right. Where a guarantee is missing and was accepted, its attacks are reported as not
     guaranteed. The exit code is 1 if anything failed.
     """
-    wanted = [b.value for b in backend or [Backend.NAMESPACES]]
-    for name in wanted:
-        if name not in (Backend.NAMESPACES.value, Backend.DOCKER.value):
-            fail(ExitCode.USAGE, f"--backend: {name} isolates nothing that could be checked")
 
     async def work() -> ExitCode:
+        settings = sandbox_settings(accept=accepted(accept), image=image, runtime=runtime)
+        wanted = [b.value for b in backend or ()] or [settings.backend]
+        for name in wanted:
+            if name not in (Backend.NAMESPACES.value, Backend.DOCKER.value):
+                fail(ExitCode.USAGE, f"--backend: {name} isolates nothing that could be checked")
+        if runtime is not None and Backend.DOCKER.value not in wanted:
+            fail(
+                ExitCode.USAGE,
+                "--runtime is for the docker backend",
+                f"verifier selfcheck --backend docker --runtime {runtime}",
+            )
         attacks, checks = chosen(sorted(accepted(only)))
         show = Show(console(), messages() if as_json else console(), len(attacks) + len(checks))
         outcomes = []
@@ -111,9 +121,10 @@ def selfcheck(
                 name,
                 attacks,
                 checks,
-                accept=accepted(accept),
-                slots=slots or len(os.sched_getaffinity(0)),
-                image=image,
+                accept=frozenset(settings.accept),
+                slots=slots or settings.slots or len(os.sched_getaffinity(0)),
+                image=settings.image,
+                runtime=settings.runtime if name == Backend.DOCKER.value else None,
                 show=show,
             )
             outcomes.append(outcome)
@@ -148,6 +159,7 @@ async def attack_backend(
     accept: frozenset[str],
     slots: int,
     image: str | None,
+    runtime: str | None,
     show: Show,
 ) -> Outcome:
     """Everything against one backend.
@@ -159,7 +171,7 @@ async def attack_backend(
     from verifier.engine import make_sandbox
     from verifier.stress.runner import run_all
 
-    sandbox: Sandbox = make_sandbox(backend, accept=accept, image=image)
+    sandbox: Sandbox = make_sandbox(backend, accept=accept, image=image, runtime=runtime)
     outcome = Outcome(backend)
     try:
         await sandbox.start()

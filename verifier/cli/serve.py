@@ -12,6 +12,7 @@ from verifier.cli.common import (
     BackendOption,
     ExitCode,
     ImageOption,
+    RuntimeOption,
     SlotsOption,
     TestlibOption,
     UnsafeOption,
@@ -37,7 +38,7 @@ def serve(
         typer.Option(
             "--http",
             metavar="HOST:PORT",
-            help="Address of /healthz and /readyz. Default: not served.",
+            help="Address of the HTTP side: health, /run_code (docs/http.md). Default: not served.",
             show_default=False,
         ),
     ] = None,
@@ -46,6 +47,7 @@ def serve(
     accept: AcceptOption = None,
     allow_unsafe: UnsafeOption = False,
     image: ImageOption = None,
+    runtime: RuntimeOption = None,
     testlib: TestlibOption = None,
     config: Annotated[
         Path | None,
@@ -77,6 +79,7 @@ def serve(
         "accept": ",".join(sorted(accepted(accept))) or None,
         "allow_unsafe": allow_unsafe or None,
         "image": image,
+        "runtime": runtime,
         "testlib": None if testlib is None else str(testlib),
         "insecure_bind": insecure_bind or None,
     }

@@ -17,12 +17,14 @@ from verifier.cli.common import (
     ExitCode,
     ImageOption,
     JsonOption,
+    RuntimeOption,
     SlotsOption,
     accepted,
     console,
     execute,
     fail,
     messages,
+    sandbox_settings,
 )
 
 if TYPE_CHECKING:
@@ -54,6 +56,7 @@ def stress(
     accept: AcceptOption = None,
     slots: SlotsOption = None,
     image: ImageOption = None,
+    runtime: RuntimeOption = None,
     as_json: JsonOption = False,
 ) -> None:  # fmt: skip
     """Run benign and hostile programs mixed, under load.
@@ -64,24 +67,30 @@ def stress(
     """
     if seconds is not None and count is not None:
         fail(ExitCode.USAGE, "--seconds and --count: give one of them")
-    name = (backend or Backend.NAMESPACES).value
-    if name not in (Backend.NAMESPACES.value, Backend.DOCKER.value):
-        fail(ExitCode.USAGE, f"--backend: {name} isolates nothing that could be attacked")
 
     async def work() -> ExitCode:
         from verifier.engine import make_sandbox
         from verifier.stress.catalogue import load
         from verifier.stress.soak import Plan, Soak
 
+        settings = sandbox_settings(backend, accept=accepted(accept), image=image, runtime=runtime)
+        name = settings.backend
+        if name not in (Backend.NAMESPACES.value, Backend.DOCKER.value):
+            fail(ExitCode.USAGE, f"--backend: {name} isolates nothing that could be attacked")
         plan = Plan(
             seconds=seconds if count is None and seconds else None if count else DEFAULT_SECONDS,
             count=count,
             hostile_share=hostile_share,
-            slots=slots or len(os.sched_getaffinity(0)),
+            slots=slots or settings.slots or len(os.sched_getaffinity(0)),
             seed=seed,
         )
         progress = messages()
-        sandbox = make_sandbox(name, accept=accepted(accept), image=image)
+        sandbox = make_sandbox(
+            name,
+            accept=settings.accept,
+            image=settings.image,
+            runtime=settings.runtime,
+        )
         try:
             await sandbox.start()
             report = await Soak(sandbox, load(), plan).run(lambda r: _progress(r, progress))

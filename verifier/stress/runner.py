@@ -25,8 +25,10 @@ from verifier.stress.report import Finding, Mark
 from verifier.stress.sweep import SERVICE_FD_SLACK, Scope, ServiceSweep, SlotSweep, processes
 from verifier.types import Case, Harness, Limits, ScoreTask, Suite, SuiteKind
 
-# What is left has so long to go: the kernel frees some of it after the last process is gone.
-SETTLE_S = 1.0
+# What is left has so long to go, and so many looks: the kernel frees some of it after the last
+# process is gone, and on a busy host one look may take as long as all of that.
+SETTLE_S = 2.0
+SETTLE_LOOKS = 10
 PRINTED_BYTES = 4096
 MAX_LIMITS = Limits(
     cpu_time_s=60.0,
@@ -252,13 +254,20 @@ def _detail(seen: Observation | None, missing: tuple[str, ...], problems: list[s
 
 
 async def settled(look: Callable[[], frozenset[str]]) -> frozenset[str]:
-    """What is still there after a moment."""
+    """What stays: nothing, as soon as a look finds nothing.
+
+    What the kernel is still taking apart (a zombie about to be waited for, say) is waited for. The
+    last look begins when the time is over, so what it finds was there all along, or came since:
+    either way it is left, a zombie too.
+    """
     deadline = time.monotonic() + SETTLE_S
-    while True:
+    for number in itertools.count(1):
+        over = number >= SETTLE_LOOKS and time.monotonic() > deadline
         left = look()
-        if not left or time.monotonic() > deadline:
+        if over or not left:
             return left
         await asyncio.sleep(0.02)
+    raise AssertionError  # the count has no end
 
 
 @contextlib.asynccontextmanager
