@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
+import functools
+import threading
+
 import pytest
 from scoring_doubles import ADD, TRUTH, FakeClient, FakeLocal, fault, scored
 
-from verifier.errors import ConfigError, InfraError, RequestError
+from verifier.errors import ConfigError, InfraError, RequestError, SuiteError
 from verifier.scoring import (
     CODE_SOURCES,
     EXTRA_KEYS,
     DefaultScorer,
     Sample,
     SandboxScorer,
+    answer_scorer,
     default_compute_score,
+    default_compute_score_async,
     find_scorer,
     known_sources,
     register_scorer,
@@ -111,12 +117,12 @@ def test_a_scorer_is_registered_in_one_line():
 
 
 def test_prefixes_after_exact_names_and_the_longest_first():
-    register_scorer("aime", lambda *_: 1.0, prefix=True)
-    register_scorer("aime_new", lambda *_: 2.0, prefix=True)
-    register_scorer("aime2024", lambda *_: 3.0)
-    answers = [find_scorer(s)() for s in ("aime2025", "aime_new_1", "aime2024")]
+    register_scorer("exam", lambda *_: 1.0, prefix=True)
+    register_scorer("exam_new", lambda *_: 2.0, prefix=True)
+    register_scorer("exam2024", lambda *_: 3.0)
+    answers = [find_scorer(s)() for s in ("exam2025", "exam_new_1", "exam2024")]
     assert answers == [1.0, 2.0, 3.0]
-    assert "aime*" in known_sources()
+    assert {"exam*", "aime*"} <= set(known_sources())
 
 
 def test_default_scorer_batches_code_and_only_code(served):
@@ -128,3 +134,97 @@ def test_default_scorer_batches_code_and_only_code(served):
     assert scorer("qa", "x", "y") == 0.25
     with pytest.raises(RequestError, match=r"samples\[7\]\.data_source"):
         scorer.batches(Sample("nope", "", "", index=7))
+
+
+@pytest.mark.parametrize(
+    ("source", "response", "truth", "score"),
+    [
+        ("openai/gsm8k", "#### 5", "5", 1.0),
+        ("lighteval/MATH", "\\boxed{5}", "5", 1.0),
+        ("DigitalLearningGmbH/MATH-lighteval", "\\boxed{6}", "5", 0.0),
+        ("HuggingFaceH4/MATH-500", "\\boxed{5}", 5, 1.0),
+        ("numina_olympiads", "The answer is 5", "5", 1.0),
+        ("hiyouga/geometry3k", "\\boxed{5}", "5", 0.9),
+        ("searchR1_bamboogle", "<answer>Five</answer>", {"target": ["five"]}, 1.0),
+    ],
+)
+async def test_answers_are_scored_by_their_source(source, response, truth, score):
+    assert default_compute_score(source, response, truth) == score
+    assert default_compute_score(source, response.encode(), truth) == score
+    assert await default_compute_score_async(source, response, truth) == score
+
+
+@pytest.mark.parametrize("source", ["math", "math_dapo", "math_dapo_reasoning", "aime", "aime2031"])
+def test_dapos_sources_give_its_dict(source):
+    expected = {"score": 1.0, "acc": True, "pred": "5"}
+    assert default_compute_score(source, "Answer: 5", "5") == expected
+
+
+async def test_broken_truths_of_answers_are_marked():
+    for info in (
+        default_compute_score("math", "Answer: 5", None),
+        await default_compute_score_async("math", "Answer: 5", None),
+    ):
+        assert (info["score"], info["valid"], info["outcome"]) == (0.0, 0, "INVALID_SUITE")
+    scorer = DefaultScorer()
+    with pytest.raises(SuiteError, match="ground_truth"):
+        scorer("math", "Answer: 5", None)
+    with pytest.raises(SuiteError, match="ground_truth"):
+        await scorer.ascore("math", "Answer: 5", None)
+
+
+def test_answers_take_no_settings_but_verls():
+    shared = {
+        "sandbox_fusion_url": None,
+        "concurrent_semaphore": None,
+        "memory_limit_mb": 1024,
+        "reward_router_address": "h:1",
+        "reward_model_tokenizer": object(),
+    }
+    assert default_compute_score("openai/gsm8k", "#### 5", "5", {}, **shared) == 1.0
+    with pytest.raises(ConfigError, match="format_score= is not an argument"):
+        default_compute_score("openai/gsm8k", "#### 5", "5", format_score=0.1)
+
+
+class Judge:
+    async def __call__(self, data_source, solution_str, ground_truth, extra_info=None, bonus=0.0):
+        await asyncio.sleep(0)
+        return 0.5 + bonus
+
+
+async def judge(*args, **kwargs):
+    return await Judge()(*args, **kwargs)
+
+
+@pytest.mark.parametrize("scorer", [judge, Judge(), functools.partial(judge, bonus=0.0)])
+async def test_coroutine_functions_score_from_both_sides(scorer):
+    register_scorer("judged", scorer)
+    assert await default_compute_score_async("judged", "x", "y", bonus=0.25) == 0.75
+    # On a thread that has an event loop already.
+    assert default_compute_score("judged", "x", "y") == 0.5
+
+    async def fails(*_):
+        raise ValueError("no")
+
+    register_scorer("fails", fails)
+    with pytest.raises(ValueError, match="no"):
+        default_compute_score("fails", "x", "y")
+
+
+async def test_functions_that_may_block_run_in_a_thread():
+    threads = []
+    register_scorer("blocks", answer_scorer(lambda *_: threads.append(threading.get_ident()) or 1))
+    assert await default_compute_score_async("blocks", "x", "y") == 1.0
+    assert default_compute_score("blocks", "x", "y") == 1.0
+    assert (threads[0] != threading.get_ident(), threads[1]) == (True, threading.get_ident())
+
+
+async def test_code_is_scored_on_an_event_loop(served):
+    served.answers.append(scored())
+    info = await default_compute_score_async("taco", ADD, TRUTH)
+    assert (tuple(info), info["score"], info["scorer"]) == (EXTRA_KEYS, 1.0, "prime_code")
+    scorer = DefaultScorer()
+    (result,) = await scorer.ascore_batch([Sample("taco", ADD, TRUTH)])
+    assert result.score == 1.0
+    with pytest.raises(ConfigError, match="memory_limit_gb"):
+        await default_compute_score_async("taco", ADD, TRUTH, memory_limit_gb=1)
