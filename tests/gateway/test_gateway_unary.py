@@ -326,13 +326,15 @@ async def test_a_wrong_run_is_refused_by_name(serve, fields, field):
     assert error.details().startswith(f"{field}: ")
 
 
-async def test_info_says_everything(serve):
+async def test_info_says_everything(serve, monkeypatch):
+    monkeypatch.setattr("verifier.gateway.convert.host_notes", lambda: ("a pipe",))
     running = await serve()
     info = await running.stub.GetInfo(pb.GetInfoRequest())
     left_empty = {field.name for field in info.DESCRIPTOR.fields} - {
         field.name for field, _ in info.ListFields()
     }
     assert left_empty == set()
+    assert list(info.notes) == ["a pipe"]
     python = next(language for language in info.languages if language.name == "python")
     assert (python.version, python.available) == ("3.11.2", True)
     assert "py" in python.aliases

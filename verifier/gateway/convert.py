@@ -18,6 +18,7 @@ from verifier.errors import RequestError, UnimplementedError
 from verifier.extraction import POLICIES
 from verifier.judging import COMPARATORS, SCORE_POLICIES
 from verifier.limits import resolve
+from verifier.sandbox.notes import host_notes
 from verifier.testcases import FORMATS
 from verifier.types import (
     Comparator,
@@ -188,6 +189,7 @@ def info_to_pb(info: EngineInfo, settings: Settings) -> pb.GetInfoResponse:
         score_policies=SCORE_POLICIES,
         ground_truth_formats=FORMATS,
         extraction_policies=POLICIES,
+        notes=host_notes(),
     )
 
 

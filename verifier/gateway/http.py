@@ -1,11 +1,14 @@
-"""The HTTP side: /healthz (the process lives), /readyz (work is welcome); in the gateway's loop."""
+"""The HTTP side, in the gateway's loop.
+
+`/healthz` (the process lives), `/readyz` (work is welcome), and the routes that it is given.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import uvicorn
 from starlette.applications import Starlette
@@ -19,11 +22,12 @@ from verifier.errors import ConfigError
 __all__ = ["HttpServer", "make_app"]
 
 
-def make_app(ready: Callable[[], bool]) -> Starlette:
+def make_app(ready: Callable[[], bool], routes: Sequence[Route] = ()) -> Starlette:
     """The ASGI application.
 
     Args:
         ready: Whether the gateway accepts work.
+        routes: What else is served.
     """
 
     async def healthz(request: Request) -> Response:
@@ -34,7 +38,7 @@ def make_app(ready: Callable[[], bool]) -> Starlette:
         del request
         return JSONResponse({"ready": True}) if ready() else JSONResponse({"ready": False}, 503)
 
-    return Starlette(routes=[Route("/healthz", healthz), Route("/readyz", readyz)])
+    return Starlette(routes=[Route("/healthz", healthz), Route("/readyz", readyz), *routes])
 
 
 class _Server(uvicorn.Server):

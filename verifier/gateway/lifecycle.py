@@ -149,8 +149,13 @@ class Gateway:
             return None
         # Starlette and uvicorn are needed by those alone who serve HTTP.
         from verifier.gateway.http import HttpServer, make_app
+        from verifier.gateway.http_run import SandboxFusion
 
-        self._http = HttpServer(self._settings.http, make_app(lambda: admission.accepting))
+        programs = SandboxFusion(
+            self._engine, admission, max_body_bytes=self._settings.max_message_bytes
+        )
+        app = make_app(lambda: admission.accepting, programs.routes())
+        self._http = HttpServer(self._settings.http, app)
         self._http.start()
         return self._http.address
 
@@ -215,7 +220,11 @@ def _make_engine(settings: Settings) -> Engine:
 
     accept = frozenset(settings.accept)
     sandbox = make_sandbox(
-        settings.backend, accept=accept, allow_unsafe=settings.allow_unsafe, image=settings.image
+        settings.backend,
+        accept=accept,
+        allow_unsafe=settings.allow_unsafe,
+        image=settings.image,
+        runtime=settings.runtime,
     )
     return Engine(
         sandbox,
