@@ -9,7 +9,9 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
+import time
 import traceback
+from typing import Any
 
 import numpy as np
 import torch
@@ -278,12 +280,13 @@ class SkipCheckError(Exception):
     """The host, not the code, is why a check cannot run."""
 
 
-def main() -> None:
-    """Run all checks, or those named."""
-    checks = {name: fn for name, fn in globals().items() if name.startswith("check_")}
+def run_checks(module: dict[str, Any], prefixes: tuple[str, ...] = ("check_",)) -> None:
+    """Run all checks of a module, or those that the command line names."""
+    checks = {name: fn for name, fn in module.items() if name.startswith(prefixes)}
     for name, check in checks.items():
         if sys.argv[1:] and name not in sys.argv[1:]:
             continue
+        begun = time.monotonic()
         try:
             check()
             problem = ""
@@ -291,9 +294,11 @@ def main() -> None:
             problem = f"SKIP: {skip}"
         except Exception:  # noqa: BLE001 - reported to the test that asked
             problem = traceback.format_exc()
-        line = json.dumps({"name": name, "problem": problem})
+        took = round(time.monotonic() - begun, 1)
+        line = json.dumps({"name": name, "problem": problem, "took_s": took})
         sys.stdout.write(f"CHECK {line}\n")
+        sys.stdout.flush()
 
 
 if __name__ == "__main__":
-    main()
+    run_checks(globals())

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import subprocess
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
@@ -34,8 +35,15 @@ def verl_python() -> str:
     return str(default)
 
 
-def run_in_verl(*argv: str | Path, timeout_s: float) -> str:
-    """Run a script there, with the checkout importable; its standard output."""
+def run_in_verl(*argv: str | Path, timeout_s: float, path: Sequence[Path] = (), **env: str) -> str:
+    """Run a script there, with the checkout importable; its standard output.
+
+    Args:
+        *argv: The script and its arguments.
+        timeout_s: Seconds until it is given up.
+        path: Folders that are importable too, before the checkout.
+        **env: More environment variables.
+    """
     # verl runs programs in its own process, which leave files in the current folder; torch leaves a
     # cache in the temporary one.
     with tempfile.TemporaryDirectory() as folder:
@@ -44,10 +52,12 @@ def run_in_verl(*argv: str | Path, timeout_s: float) -> str:
             cwd=folder,
             env={
                 **os.environ,
-                "PYTHONPATH": str(ROOT),
+                "PYTHONPATH": os.pathsep.join(map(str, (*path, ROOT))),
                 "TMPDIR": folder,
                 "RAY_AUTH_MODE": "disabled",
+                "RAY_raylet_start_wait_time_s": "120",  # a busy machine
                 "TOKENIZERS_PARALLELISM": "false",
+                **env,
             },
             capture_output=True,
             text=True,

@@ -7,6 +7,8 @@ from typing import Any
 
 import torch
 
+from verifier.errors import RequestError
+from verifier.rewards.answers import extra_of
 from verifier.scoring.record import EXTRA_KEYS, ScoreRecord
 
 
@@ -20,9 +22,14 @@ def write_scores(
         last: (n,): position of the last real token; -1 for an empty response, on which nothing is
             written (indexing with -1 would reward the last padding token).
         scores: n numbers.
+
+    Raises:
+        RequestError: There are not n of them.
     """
-    rewards = torch.zeros_like(responses, dtype=torch.float32)
     values = torch.as_tensor(scores, dtype=torch.float32).to(responses.device)
+    if len(values) != len(responses):
+        raise RequestError("scores", f"{len(values)} for {len(responses)} responses")
+    rewards = torch.zeros_like(responses, dtype=torch.float32)
     rows = torch.nonzero(last >= 0).squeeze(1)
     on_device = rows.to(responses.device)
     rewards[on_device, last[rows].to(responses.device)] = values[on_device]
@@ -30,5 +37,11 @@ def write_scores(
 
 
 def columns(records: Sequence[ScoreRecord]) -> dict[str, list[Any]]:
-    """`reward_extra_info`: exactly `EXTRA_KEYS`, one value per sample in each."""
-    return {key: [getattr(record, key) for record in records] for key in EXTRA_KEYS}
+    """`reward_extra_info`: exactly `EXTRA_KEYS`, one value per sample in each.
+
+    Then the columns that the manager declared, which all records have.
+    """
+    named = {key: [getattr(record, key) for record in records] for key in EXTRA_KEYS}
+    for key in extra_of(records[0]) if records else ():
+        named[key] = [extra_of(record)[key] for record in records]
+    return named

@@ -8,6 +8,7 @@ behind and the next sample gets a new one. The sample is flagged, the step goes 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import inspect
 import queue
 import threading
@@ -85,3 +86,60 @@ def _settle(value: Any) -> Any:
 
 async def _wait(value: Coroutine[Any, Any, Any]) -> Any:
     return await value
+
+
+async def call_bounded(fn: Callable[..., Any], timeout_s: float | None, **kwargs: Any) -> Any:
+    """Call a scorer, sync or async, from an event loop.
+
+    A synchronous one runs on a daemon thread of its own: a pool's threads would be used up by
+    scorers that hang, and joined when the interpreter ends.
+
+    Raises:
+        TimeoutError: It did not return in time.
+        BaseException: Whatever it raised.
+    """
+    if inspect.iscoroutinefunction(fn):
+        return await _within(fn(**kwargs), timeout_s)
+    loop = asyncio.get_running_loop()
+    answer: asyncio.Future[Any] = loop.create_future()
+
+    def deliver(value: Any, error: BaseException | None) -> None:
+        if answer.done():  # its caller gave up
+            return
+        if error is None:
+            answer.set_result(value)
+        else:
+            answer.set_exception(error)
+
+    def work() -> None:
+        value: Any = None
+        problem: BaseException | None = None
+        try:
+            value = fn(**kwargs)
+        except StopIteration as error:  # a future refuses this one
+            problem = RuntimeError(f"StopIteration: {error}")
+        except BaseException as error:  # noqa: BLE001 - delivered to the caller, which decides
+            problem = error
+        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits
+            loop.call_soon_threadsafe(deliver, value, problem)
+
+    threading.Thread(target=work, name="verifier-scorer", daemon=True).start()
+    value = await _within(answer, timeout_s)
+    if inspect.isawaitable(value):
+        return await _within(value, timeout_s)
+    return value
+
+
+async def _within(work: Any, timeout_s: float | None) -> Any:
+    if timeout_s is None:
+        return await work
+    done = asyncio.ensure_future(work)
+    try:
+        finished, _ = await asyncio.wait({done}, timeout=timeout_s)
+    except asyncio.CancelledError:
+        done.cancel()
+        raise
+    if not finished:
+        done.cancel()
+        raise TimeoutError(f"the scorer did not return within {timeout_s} s")
+    return done.result()

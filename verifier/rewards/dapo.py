@@ -122,17 +122,34 @@ class DAPORewardManager(NaiveRewardManager):
         overlong = self.overlong
         if overlong is None:
             return scores, {}
-        exceed = layout.lengths - (overlong.max_resp_len - overlong.buffer_len)
-        # In single precision and in this order: bit-identical to verl's 0-d tensors.
-        penalty = torch.clamp(-exceed / overlong.buffer_len * overlong.penalty_factor, max=0)
-        # What has no score has no penalty either: it must stay neutral.
-        valid = torch.tensor([bool(record.valid) for record in records], dtype=torch.bool)
-        penalty = torch.where(valid, penalty, torch.zeros_like(penalty))
-        extra: dict[str, list[Any]] = {}
-        if overlong.log:
-            extra["overlong_reward"] = [float(p) for p in penalty.tolist()]
-            extra["overlong"] = [int(p < 0) for p in extra["overlong_reward"]]
-        return scores + penalty, extra
+        penalty = overlong_penalty(overlong, layout.lengths, records)
+        return scores + penalty, overlong_columns(overlong, penalty)
+
+
+def overlong_penalty(
+    overlong: Overlong, lengths: torch.Tensor, records: Sequence[ScoreRecord]
+) -> torch.Tensor:
+    """What each response loses, float32 (n,), 0 or less; 0 for what has no score.
+
+    Args:
+        overlong: The penalty.
+        lengths: int64 (n,): tokens of each response.
+        records: n records.
+    """
+    exceed = lengths - (overlong.max_resp_len - overlong.buffer_len)
+    # In single precision and in this order: bit-identical to verl's 0-d tensors.
+    penalty = torch.clamp(-exceed / overlong.buffer_len * overlong.penalty_factor, max=0)
+    # What has no score has no penalty either: it must stay neutral.
+    valid = torch.tensor([bool(record.valid) for record in records], dtype=torch.bool)
+    return torch.where(valid, penalty, torch.zeros_like(penalty))
+
+
+def overlong_columns(overlong: Overlong, penalty: torch.Tensor) -> dict[str, list[Any]]:
+    """The columns `overlong_reward` and `overlong`, where they are asked for."""
+    if not overlong.log:
+        return {}
+    lost = [float(p) for p in penalty.tolist()]
+    return {"overlong_reward": lost, "overlong": [int(p < 0) for p in lost]}
 
 
 def _get(config: object, key: str, *, default: object = None) -> object:

@@ -17,26 +17,31 @@ ground truth, so none of them gets an advantage.
 
 from __future__ import annotations
 
+import inspect
 import logging
 from collections.abc import Sequence
 from typing import Any, Protocol, cast, runtime_checkable
 
 import torch
 
-from verifier.errors import (
-    ConfigError,
-    InfraError,
-    RequestError,
-    SuiteError,
-    UnimplementedError,
+from verifier.errors import ConfigError, InfraError, RequestError, UnimplementedError
+from verifier.rewards.answers import (
+    check_extra_keys,
+    extra_of,
+    fault_text,
+    record_of_answer,
+    record_of_error,
+    scorer_name,
+    with_extra,
 )
 from verifier.rewards.assemble import columns, write_scores
 from verifier.rewards.base import AbstractRewardManager, Batch, RawRewardFn, Tokenizer
 from verifier.rewards.bounded import BoundedCaller
 from verifier.rewards.examine import Examiner
+from verifier.rewards.policy import check_timeout, choose_policy, is_verls, refuse_mask, settle
 from verifier.rewards.reading import Layout, decode, read_layout, read_samples
 from verifier.rewards.registry import register
-from verifier.scoring.record import ScoreRecord, broken_data, from_value, infra_fault
+from verifier.scoring.record import ScoreRecord, infra_fault
 from verifier.scoring.routing import CODE_SOURCES, DefaultScorer, code_scorer
 from verifier.scoring.sample import Sample, nearest
 from verifier.scoring.unavailable import FallbackStats, OnUnavailable, report_mixed_groups
@@ -77,11 +82,23 @@ class NaiveRewardManager(AbstractRewardManager):
             engine on this host.
         server: Gateway of the default scorer.
         accept: Guarantees that may be missing on this host, by name.
+        extra_keys: Entries of a scorer's dict that become columns too; every scored sample's dict
+            has to have them.
         **kwargs: Refused, with the nearest name.
 
     Raises:
         ConfigError: A setting is wrong.
     """
+
+    _BASE_SETTINGS = (
+        "on_unavailable",
+        "inside_verl",
+        "compute_score_timeout",
+        "fallback",
+        "server",
+        "accept",
+        "extra_keys",
+    )
 
     def __init__(
         self,
@@ -96,10 +113,11 @@ class NaiveRewardManager(AbstractRewardManager):
         fallback: BatchScorer | None = None,
         server: str | None = None,
         accept: Sequence[str] = (),
+        extra_keys: Sequence[str] = (),
         **kwargs: Any,
     ) -> None:
         for name in kwargs:
-            hint = nearest(name, _SETTINGS)
+            hint = nearest(name, self._settings())
             raise ConfigError(f"{type(self).__name__} has no setting {name!r}; {hint}")
         self.tokenizer = tokenizer
         self.num_examine = num_examine
@@ -108,14 +126,11 @@ class NaiveRewardManager(AbstractRewardManager):
         if compute_score is None:
             policy = OnUnavailable.FALLBACK if on_unavailable is None else on_unavailable
             self.compute_score = DefaultScorer(server=server, accept=accept, on_unavailable=policy)
-        self.on_unavailable = _policy(self.compute_score, on_unavailable)
+        self.on_unavailable = choose_policy(self.compute_score, on_unavailable)
         if inside_verl:
-            self._refuse_mask()
-        if compute_score_timeout is not None and not compute_score_timeout > 0:
-            raise ConfigError(
-                f"compute_score_timeout={compute_score_timeout} must be positive, or None"
-            )
-        self._timeout_s = compute_score_timeout
+            refuse_mask(self.on_unavailable)
+        self._timeout_s = check_timeout(compute_score_timeout)
+        self._extra_keys = check_extra_keys(extra_keys)
         self._fallback = fallback
         self._accept = accept
         self.stats: FallbackStats = getattr(self.compute_score, "stats", None) or FallbackStats()
@@ -139,8 +154,8 @@ class NaiveRewardManager(AbstractRewardManager):
         done = self._from_rm_scores(data, return_dict)
         if done is not None:
             return done
-        if type(data).__module__.partition(".")[0] == "verl":
-            self._refuse_mask()
+        if is_verls(data):
+            refuse_mask(self.on_unavailable)
         layout = read_layout(data)
         texts = decode(self.tokenizer, data.batch["responses"], layout.response_mask)
         samples = read_samples(data, [self._text(t) for t in texts], self.reward_fn_key)
@@ -148,6 +163,7 @@ class NaiveRewardManager(AbstractRewardManager):
         self._examine(data, layout, samples, records)
         scores = torch.tensor([record.score for record in records], dtype=torch.float32)
         rewards, extra = self._adjust(layout, records, scores)
+        self._write_back(data, scores)
         tensor = write_scores(data.batch["responses"], layout.last, rewards)
         if not return_dict:
             return tensor
@@ -155,6 +171,15 @@ class NaiveRewardManager(AbstractRewardManager):
 
     # ------------------------------------------------------------ for managers that build on this
     # one
+
+    def _settings(self) -> set[str]:
+        """What may be set: the keyword-only arguments of the class and of those it builds on."""
+        return {
+            name
+            for cls in type(self).__mro__[:-1]
+            for name, argument in inspect.signature(cls).parameters.items()
+            if argument.kind is inspect.Parameter.KEYWORD_ONLY
+        }
 
     def _text(self, response: str) -> str:
         """The response as the scorer gets it."""
@@ -166,6 +191,9 @@ class NaiveRewardManager(AbstractRewardManager):
         """From scores, float32 (n,), to what is written, and further columns."""
         del layout, records
         return scores, {}
+
+    def _write_back(self, data: Batch, scores: torch.Tensor) -> None:
+        """What is left in the batch itself."""
 
     # ------------------------------------------------------------ scoring
 
@@ -181,8 +209,8 @@ class NaiveRewardManager(AbstractRewardManager):
         if single:
             answers = self._rescore(single, self._score_single(single))
             records.update(zip((s.index for s in single), answers, strict=True))
-        ordered = [records[i] for i in range(len(given))]
-        self._settle(ordered)
+        ordered = [self._complete(records[i]) for i in range(len(given))]
+        settle(ordered, self.on_unavailable)
         return ordered
 
     def _in_batch(self, sample: Sample) -> bool:
@@ -192,58 +220,51 @@ class NaiveRewardManager(AbstractRewardManager):
         return chooses is None or bool(chooses(sample))
 
     def _score_batch(self, scorer: BatchScorer, samples: Sequence[Sample]) -> list[ScoreRecord]:
-        name = _name(scorer)
+        name = scorer_name(scorer)
         try:
             answers = list(scorer.score_batch(samples))
         except InfraError as error:
             if scorer is self.compute_score and self.on_unavailable is not OnUnavailable.MASK:
                 raise  # the scorer has applied the policy, and says which of the samples failed
-            return [
-                infra_fault(_fault(error), scorer=name, request_id=s.request_id) for s in samples
-            ]
+            return self._all_failed(samples, error, name)
         except (ConfigError, RequestError, UnimplementedError):
             raise
         except Exception as error:  # noqa: BLE001 - whatever a scorer raises is a fault, by policy
-            return [
-                infra_fault(_fault(error), scorer=name, request_id=s.request_id) for s in samples
-            ]
+            return self._all_failed(samples, error, name)
+        return self._records(samples, answers, f"{name}.score_batch", name)
+
+    def _records(
+        self, samples: Sequence[Sample], answers: Sequence[object], what: str, name: str
+    ) -> list[ScoreRecord]:
         if len(answers) != len(samples):
-            raise RequestError(
-                f"{name}.score_batch", f"{len(answers)} answers for {len(samples)} samples"
-            )
+            raise RequestError(what, f"{len(answers)} answers for {len(samples)} samples")
         return [
-            self._record(sample, answer, name)
+            record_of_answer(sample, answer, name, self._extra_keys)
             for sample, answer in zip(samples, answers, strict=True)
         ]
 
+    def _all_failed(
+        self, samples: Sequence[Sample], error: BaseException, name: str
+    ) -> list[ScoreRecord]:
+        why = fault_text(error)
+        return [infra_fault(why, scorer=name, request_id=s.request_id) for s in samples]
+
     def _score_single(self, samples: Sequence[Sample]) -> list[ScoreRecord]:
+        """Samples whose scorer takes one at a time."""
         with BoundedCaller(self._timeout_s) as call:
             return [self._score_one(call, sample) for sample in samples]
 
     def _score_one(self, call: BoundedCaller, sample: Sample) -> ScoreRecord:
-        name = _name(self.compute_score)
+        name = scorer_name(self.compute_score)
         try:
-            answer = call(
-                self.compute_score,
-                data_source=sample.data_source,
-                solution_str=sample.solution_str,
-                ground_truth=sample.ground_truth,
-                extra_info=sample.extra_info,
-            )
-        except SuiteError as error:
-            where = f"samples[{sample.index}].ground_truth"
-            return broken_data(f"{where}.{error}", scorer=name, request_id=sample.request_id)
-        except RequestError as error:
-            raise type(error)(f"samples[{sample.index}].{error.field}", error.problem) from error
-        except (ConfigError, UnimplementedError):
-            raise
+            answer = call(self.compute_score, **arguments_of(sample))
         except (Exception, SystemExit) as error:  # noqa: BLE001 - a fault, by policy
-            return infra_fault(_fault(error), scorer=name, request_id=sample.request_id)
-        return self._record(sample, answer, name)
+            return record_of_error(sample, error, name)
+        return record_of_answer(sample, answer, name, self._extra_keys)
 
-    def _record(self, sample: Sample, answer: object, name: str) -> ScoreRecord:
-        record = from_value(answer, scorer=name, where=f"samples[{sample.index}]")
-        return record if record.request_id else record.with_request_id(sample.request_id)
+    def _complete(self, record: ScoreRecord) -> ScoreRecord:
+        missing = {key: 0.0 for key in self._extra_keys if key not in extra_of(record)}
+        return with_extra(record, missing) if missing else record
 
     # ------------------------------------------------------------ what could not be scored
 
@@ -270,36 +291,6 @@ class NaiveRewardManager(AbstractRewardManager):
         )
         return records
 
-    def _settle(self, records: Sequence[ScoreRecord]) -> None:
-        broken = [(i, r) for i, r in enumerate(records) if not r.valid and not r.infra_error]
-        if broken:
-            _log.warning(
-                "%d of %d samples have broken data and no score; the first: sample %d: %s",
-                len(broken),
-                len(records),
-                broken[0][0],
-                broken[0][1].error,
-            )
-        faults = [(i, r) for i, r in enumerate(records) if r.infra_error]
-        if not faults:
-            return
-        which, first = faults[0]
-        message = (
-            f"{len(faults)} of {len(records)} samples could not be scored (on_unavailable="
-            f"{self.on_unavailable.value}); the first: sample {which}: {first.error}"
-        )
-        if self.on_unavailable is not OnUnavailable.MASK:
-            raise InfraError(message)
-        _log.warning("%s", message)
-
-    def _refuse_mask(self) -> None:
-        if self.on_unavailable is OnUnavailable.MASK:
-            raise ConfigError(
-                "on_unavailable='mask' cannot be used inside verl: its batches have no place "
-                "for a sample without a score, and 0.0 would be learned from; "
-                "use 'fallback' or 'raise'"
-            )
-
     # ------------------------------------------------------------ for a person
 
     def _examine(
@@ -325,36 +316,11 @@ class NaiveRewardManager(AbstractRewardManager):
             )
 
 
-_SETTINGS = (
-    "on_unavailable",
-    "inside_verl",
-    "compute_score_timeout",
-    "fallback",
-    "server",
-    "accept",
-    "max_resp_len",
-    "overlong_buffer_cfg",
-)
-
-
-def _policy(scorer: object, given: str | OnUnavailable | None) -> OnUnavailable:
-    own = getattr(scorer, "on_unavailable", None)
-    if given is None:
-        return OnUnavailable.parse(own) if own is not None else OnUnavailable.FALLBACK
-    policy = OnUnavailable.parse(given)
-    if own is not None and OnUnavailable.parse(own) is not policy:
-        raise ConfigError(
-            f"on_unavailable={policy.value!r}, but the scorer was made with "
-            f"{OnUnavailable.parse(own).value!r}; set it in one place"
-        )
-    return policy
-
-
-def _name(scorer: object) -> str:
-    while not hasattr(scorer, "__name__") and hasattr(scorer, "func"):  # functools.partial
-        scorer = scorer.func
-    return str(getattr(scorer, "__name__", type(scorer).__name__))
-
-
-def _fault(error: BaseException) -> str:
-    return f"{type(error).__name__}: {error}"
+def arguments_of(sample: Sample) -> dict[str, Any]:
+    """A sample as the keyword arguments of verl's scorers."""
+    return {
+        "data_source": sample.data_source,
+        "solution_str": sample.solution_str,
+        "ground_truth": sample.ground_truth,
+        "extra_info": sample.extra_info,
+    }

@@ -47,6 +47,9 @@ def read_layout(data: Batch) -> Layout:
         _tensor(data, k) for k in ("prompts", "responses", "attention_mask")
     )
     width = prompts.shape[1]
+    turns = _turn_lengths(data, prompts, responses)
+    if turns is not None:
+        return turns
     expected = (responses.shape[0], width + responses.shape[1])
     if tuple(mask.shape) != expected:
         raise RequestError(
@@ -60,17 +63,47 @@ def read_layout(data: Batch) -> Layout:
     real = mask.detach().cpu() != 0
     response_mask = real[:, width:]
     if response_mask.shape[1]:
-        places = torch.arange(1, response_mask.shape[1] + 1)
-        last = (response_mask * places).amax(dim=1) - 1
+        # In 32 bits: half the memory of a batch of a million tokens, and a third of the time.
+        places = torch.arange(1, response_mask.shape[1] + 1, dtype=torch.int32)
+        last = (response_mask * places).amax(dim=1).long() - 1
     else:
         last = torch.full((response_mask.shape[0],), -1, dtype=torch.long)
-    return Layout(real[:, :width], response_mask, response_mask.sum(dim=1), last)
+    lengths = response_mask.sum(dim=1, dtype=torch.int32).long()
+    return Layout(real[:, :width], response_mask, lengths, last)
 
 
-def decode(tokenizer: Tokenizer, ids: torch.Tensor, mask: torch.Tensor) -> list[str]:
+def _turn_lengths(data: Batch, prompts: torch.Tensor, responses: torch.Tensor) -> Layout | None:
+    """The layout of an agent's turns, which verl pads differently while rollout goes on.
+
+    There `attention_mask` is ones over prompt and response of each row, padded as a whole: it does
+    not line up with prompts and responses that were padded by themselves as soon as rows differ.
+    The columns `prompt_len` and `response_len` say what is real; padding is on the right.
+    """
+    columns = [data.non_tensor_batch.get(key) for key in ("prompt_len", "response_len")]
+    if any(column is None or len(column) != len(prompts) for column in columns):
+        return None
+    lengths = [
+        torch.as_tensor([int(n) for n in column]) for column in columns if column is not None
+    ]
+    masks = [
+        torch.arange(ids.shape[1])[None, :] < length[:, None]
+        for ids, length in zip((prompts, responses), lengths, strict=True)
+    ]
+    return Layout(masks[0], masks[1], lengths[1], lengths[1] - 1)
+
+
+def decode(
+    tokenizer: Tokenizer,
+    ids: torch.Tensor,
+    mask: torch.Tensor,
+    *,
+    skip_special_tokens: bool = True,
+) -> list[str]:
     """Text of the real tokens of each row, without special tokens."""
     rows = torch.split(ids.detach().cpu()[mask], mask.sum(dim=1).tolist())
-    return [str(tokenizer.decode(row.tolist(), skip_special_tokens=True)) for row in rows]
+    return [
+        str(tokenizer.decode(row.tolist(), skip_special_tokens=skip_special_tokens)) for row in rows
+    ]
 
 
 def read_samples(
