@@ -1,13 +1,13 @@
 """Cases per second of each backend beside the two floors, interleaved in one run.
 
-    python benchmarks/cases_per_second.py [--backends namespaces,docker] [--rounds 5]
+    python benchmarks/cases_per_second.py [--backends namespaces,docker,docker:crun] [--rounds 5]
                                           [--seconds 2] [--json FILE]
 
 A case is one run of a small Python program that reads a line and prints a sum, judged, ten cases a
 response: through the engine in this process, and (`+grpc`) through a gateway in a process of its
-own. The floors, per core: fork of a warm interpreter that
-runs the same code and ends, and exec of a fresh one. Neither isolates anything. Ratios within one
-run are what counts; the machine's speed of the day is in all of them.
+own. The docker backend may name a runtime behind a colon. The floors, per core: fork of a warm
+interpreter that runs the same code and ends, and exec of a fresh one. Neither isolates anything.
+Ratios within one run are what counts; the machine's speed of the day is in all of them.
 """
 
 from __future__ import annotations
@@ -105,7 +105,9 @@ def by_gateway(client: AsyncClient) -> Callable[[], Awaitable[Result]]:
 async def gateway(backend: str, options: argparse.Namespace) -> AsyncIterator[AsyncClient]:
     """A client of a gateway that runs as `verifier serve`, as it would beside a job."""
     accept = [part for name in options.accept for part in ("--accept", name)]
-    argv = ["serve", "--grpc", "127.0.0.1:0", "--backend", backend, "--slots", str(options.slots)]
+    name, _, runtime = backend.partition(":")
+    argv = ["serve", "--grpc", "127.0.0.1:0", "--backend", name, "--slots", str(options.slots)]
+    argv += ["--runtime", runtime] if runtime else []
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "verifier.cli", *argv, *accept, stdout=subprocess.PIPE
     )
@@ -151,7 +153,9 @@ async def main() -> None:
     got: dict[str, list[float]] = {"bare fork": [], "bare exec": []}
     async with contextlib.AsyncExitStack() as stack:
         for name in options.backends.split(","):
-            engine = Engine(make_sandbox(name, accept=options.accept), slots=options.slots)
+            backend, _, runtime = name.partition(":")
+            sandbox = make_sandbox(backend, accept=options.accept, runtime=runtime or None)
+            engine = Engine(sandbox, slots=options.slots)
             stack.push_async_callback(engine.close)
             await engine.start()
             ours[name] = by_engine(engine)

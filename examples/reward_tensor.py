@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
 """Shows the tensor that a trainer gets: four responses are scored, each score lands on a token.
 
-    python examples/reward_tensor.py                             on this host, in the embedded
-    sandbox python examples/reward_tensor.py --server 127.0.0.1:50051    through a gateway
-    (`verifier serve`)
+    python examples/reward_tensor.py                             in the embedded sandbox
+    python examples/reward_tensor.py --server 127.0.0.1:50051    through a gateway
 
 Trains nothing. Needs the extra `rl` (torch). On a host that cannot give a guarantee, the message
 says which, and `--accept NAME` accepts that it is missing.
