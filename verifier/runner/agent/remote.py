@@ -299,8 +299,8 @@ class Tests:
         value, changes = self.request(
             "call", target, encoded, {k: self.encode(v) for k, v in keywords.items()}
         )
+        passed = [*arguments, *keywords.values()]
         for index, content in changes.items():
-            passed = [*arguments, *keywords.values()]
             replace(passed[int(index)], plain.decode(content, self.stand_in))
         result = plain.decode(value, self.stand_in)
         if target in self.classes and type(result) is Object:
