@@ -1,7 +1,7 @@
 """The reward functions in the trainers' own hands, each in an environment of its own.
 
-Skipped where the variable that names an environment's python is not set; docs/beyond-verl.md says
-how to make one, and with which versions this was run.
+`scripts/trainer-venvs` makes the environments; a variable may name another python for each. Without
+one its test is skipped; with VERIFIER_REQUIRE_TRAINERS=1, as in CI, it fails.
 """
 
 from __future__ import annotations
@@ -20,13 +20,18 @@ HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 
 
-def answer_of(script, variable):
-    python = os.environ.get(variable)
-    if not python:
-        pytest.skip(f"{variable} does not name an environment's python (docs/beyond-verl.md)")
+def cannot(reason, unless):
+    (pytest.fail if os.environ.get(unless) == "1" else pytest.skip)(reason)
+
+
+def answer_of(script, environment, variable):
+    python = os.environ.get(variable) or ROOT / ".venv-trainers" / environment / "bin" / "python"
+    if not Path(python).exists():
+        reason = f"there is no {python}: scripts/trainer-venvs makes it (or set {variable})"
+        cannot(reason, unless="VERIFIER_REQUIRE_TRAINERS")
     found = asyncio.run(examine("namespaces"))
     if found.problem:
-        pytest.skip(f"namespaces: {found.problem}")
+        cannot(f"namespaces: {found.problem}", unless="VERIFIER_REQUIRE_NAMESPACES")
     done = subprocess.run(
         [python, HERE / script, *found.missing],
         env={**os.environ, "PYTHONPATH": str(ROOT), "TOKENIZERS_PARALLELISM": "false"},
@@ -41,7 +46,7 @@ def answer_of(script, variable):
 
 @pytest.mark.namespaces
 def test_a_step_of_trls_trainer():
-    answer = answer_of("beyond_trl.py", "VERIFIER_TEST_TRL_PYTHON")
+    answer = answer_of("beyond_trl.py", "trl", "VERIFIER_TEST_TRL_PYTHON")
     assert {"completions", "prompts", "ground_truth", "log_metric"} <= set(answer["given"])
     assert answer["said"] == [1.0, 0.0, None, None]
     assert answer["advantages"] == [0.707, -0.707, 0.0, 0.0]
@@ -52,7 +57,7 @@ def test_a_step_of_trls_trainer():
 @pytest.mark.namespaces
 def test_a_task_of_verifiers():
     right, wrong, broken, dead = answer_of(
-        "beyond_verifiers_v1.py", "VERIFIER_TEST_VERIFIERS_PYTHON"
+        "beyond_verifiers_v1.py", "verifiers", "VERIFIER_TEST_VERIFIERS_PYTHON"
     )
     assert right == {"rewards": {"sandbox": 1.0}, "error": ""}
     assert wrong == {"rewards": {"sandbox": 0.0}, "error": ""}
@@ -63,7 +68,9 @@ def test_a_task_of_verifiers():
 
 @pytest.mark.namespaces
 def test_a_rubric_of_verifiers():
-    right, wrong, broken, dead = answer_of("beyond_rubric.py", "VERIFIER_TEST_RUBRIC_PYTHON")
+    right, wrong, broken, dead = answer_of(
+        "beyond_rubric.py", "rubric", "VERIFIER_TEST_RUBRIC_PYTHON"
+    )
     assert (right["metrics"], right["error"]) == ({"sandbox_reward": 1.0}, "")
     assert (wrong["reward"], wrong["error"]) == (0.0, "")
     assert (broken["error"], broken["retried"]) == ("Error", False)
@@ -72,7 +79,9 @@ def test_a_rubric_of_verifiers():
 
 @pytest.mark.namespaces
 def test_a_rollout_of_openrlhfs_executor():
-    right, wrong, called, broken = answer_of("beyond_openrlhf.py", "VERIFIER_TEST_OPENRLHF_PYTHON")
+    right, wrong, called, broken = answer_of(
+        "beyond_openrlhf.py", "trl", "VERIFIER_TEST_OPENRLHF_PYTHON"
+    )
     assert right == called == {"reward": [1.0], "scores": [1.0], "acc": [1.0]}
     assert wrong == {"reward": [0.0], "scores": [0.0], "acc": [0.0]}
     assert broken == {"reward": None, "scores": None, "acc": None}

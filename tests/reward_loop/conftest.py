@@ -24,6 +24,7 @@ def ray_here(tmp_path_factory):
 
     path = os.pathsep.join(map(str, (HERE.parents[1], REWARDS, HERE)))
     ray.init(
+        address="local",  # whatever else runs on this machine
         num_cpus=4,
         num_gpus=0,
         include_dashboard=False,

@@ -2,21 +2,22 @@
 
     batch -> contiguous parts, one a worker -> compute_score_batch -> scores -> rm_scores, columns
 
-A worker that dies is started again by Ray, on another node if its own is gone, and what it was
-scoring is scored once more; handles that agent loops hold stay good. Parts need not be equal, so
-nothing is padded: a row of padding would cost a run in the sandbox.
+A worker that dies is started again, on another node if its own is gone, and what it was scoring is
+scored once more (see `actors`). Parts need not be equal, so nothing is padded: a row of padding
+would cost a run in the sandbox.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from verifier.errors import ConfigError, InfraError
+from verifier._apart import run_apart
+from verifier.reward_loop.actors import Actors, started_ray
 from verifier.reward_loop.reward_model import RewardModelManager
-from verifier.reward_loop.worker import RewardLoopWorker
 from verifier.rewards.base import Batch
 from verifier.rewards.batch import RewardBatch
 from verifier.rewards.loading import custom_scorer, loop_manager_class
@@ -33,6 +34,8 @@ class RewardLoopManager:
         reward_model: A running reward model; None starts the configured one.
         num_cpus: Cores that Ray reserves for each worker.
         name_prefix: Actors are named with it and a number; None leaves them without names.
+        restart_s: Seconds that Ray has to start a worker again. After that the others do its work
+            until it is there: a node may be lost and no other have room.
         **settings: For the workers' managers.
 
     Raises:
@@ -48,17 +51,10 @@ class RewardLoopManager:
         reward_model: RewardModelManager | None = None,
         num_cpus: float = 1,
         name_prefix: str | None = None,
+        restart_s: float = 120,
         **settings: Any,
     ) -> None:
-        try:
-            import ray
-        except ImportError as error:
-            raise ConfigError(
-                "the reward loop needs ray: pip install 'sandbox-verifier[loop]'"
-            ) from error
-        if not ray.is_initialized():
-            raise ConfigError("Ray is not started: call ray.init() first")
-        self._ray = ray
+        started_ray()  # else a reward model is started in vain
         read = read_reward_config(config)
         self._model_settings = read.reward_model
         self._manager_class = loop_manager_class(read)
@@ -74,10 +70,11 @@ class RewardLoopManager:
             self.reward_model_manager.get_router_address() if self.reward_model_manager else None
         )
         try:
-            self.reward_loop_workers = self._start(
+            self._actors = Actors(
                 read.num_workers,
                 num_cpus,
                 name_prefix,
+                restart_s,
                 (config, self.reward_router_address, tokenizer, reward_model_tokenizer),
                 settings,
             )
@@ -86,10 +83,16 @@ class RewardLoopManager:
             raise
 
     @property
+    def reward_loop_workers(self) -> list[Any]:
+        """The actors' handles; none after `close`."""
+        return self._actors.handles
+
+    @property
     def reward_loop_worker_handles(self) -> list[Any] | None:
         """Workers that may score while rollout goes on; None where that would steal its machines.
 
-        Rules may always; a reward model only with its own resource pool.
+        Rules may always; a reward model only with its own resource pool. What is called on a handle
+        is retried by Ray, once, and waits for a worker that is being started again.
         """
         if not self._model_settings.enable or self._model_settings.enable_resource_pool:
             return list(self.reward_loop_workers)
@@ -104,15 +107,15 @@ class RewardLoopManager:
             `meta_info["reward_extra_keys"]`.
 
         Raises:
-            InfraError: Samples could not be scored and the policy is not "mask", or a part's worker
-                died twice.
+            InfraError: Samples could not be scored and the policy is not "mask", two workers died
+                over a part, or none is there.
             RequestError: A field is missing; names it.
         """
         model = self.reward_model_manager
         if model is not None:
             model.wake_up()
         try:
-            answers = self._score(data)
+            answers = run_apart(self._score(data))
         finally:
             if model is not None:
                 model.sleep()
@@ -130,79 +133,37 @@ class RewardLoopManager:
         """Score the last row of a batch in the next worker, while others are under way.
 
         Raises:
-            InfraError: It could not be scored, or its worker died twice.
+            InfraError: It could not be scored, or two workers died over it.
         """
-        worker = self.reward_loop_workers[self._turn % len(self.reward_loop_workers)]
+        turn = self._turn
         self._turn += 1
-        try:
-            answer: dict[str, Any] = await worker.compute_score.remote(data)
-        except self._ray.exceptions.RayError as error:
-            raise self._translated(error) from None
+        answer: dict[str, Any] = await self._actors.call(turn, "compute_score", data)
         return answer
 
     def close(self) -> None:
         """End the workers, and the reward model if this started it."""
-        for worker in self.reward_loop_workers:
-            self._ray.kill(worker, no_restart=True)
-        self.reward_loop_workers = []
+        self._actors.close()
         self._close_model()
 
     # ------------------------------------------------------------ inside
 
     _turn = 0
 
-    def _start(
-        self,
-        number: int,
-        num_cpus: float,
-        prefix: str | None,
-        arguments: tuple[Any, ...],
-        settings: dict[str, Any],
-    ) -> list[Any]:
-        ray = self._ray
-        nodes = [
-            n["NodeID"] for n in ray.nodes() if n["Alive"] and n["Resources"].get("CPU", 0) > 0
-        ]
-        if not nodes:
-            raise ConfigError("no node of this Ray cluster has a core")
-        affinity = ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy
-        actor = ray.remote(RewardLoopWorker)
-        return [
-            actor.options(
-                name=f"{prefix}_{i}" if prefix else None,
-                num_cpus=num_cpus,
-                max_restarts=-1,
-                max_task_retries=1,
-                scheduling_strategy=affinity(node_id=nodes[i % len(nodes)], soft=True),
-            ).remote(*arguments, **settings)
-            for i in range(number)
-        ]
-
-    def _score(self, data: Batch) -> list[dict[str, Any]]:
+    async def _score(self, data: Batch) -> list[dict[str, Any]]:
         rows: Any = data
-        parts = split(len(data), len(self.reward_loop_workers))
-        pending = [
-            worker.compute_score_batch.remote(rows[start:end])
-            for worker, (start, end) in zip(self.reward_loop_workers, parts, strict=False)
-        ]
+        parts = await asyncio.gather(
+            *(
+                self._actors.call(turn, "compute_score_batch", rows[start:end])
+                for turn, (start, end) in enumerate(split(len(data), len(self._actors.handles)))
+            ),
+            return_exceptions=True,  # a part's error is raised when the others are done
+        )
         answers: list[dict[str, Any]] = []
-        problem: Exception | None = None
-        for ref in pending:  # all of them: a part's error is raised when the others are done
-            try:
-                answers.extend(self._ray.get(ref))
-            except self._ray.exceptions.RayError as error:  # noqa: PERF203 - once a worker
-                problem = problem or self._translated(error)
-        if problem is not None:
-            raise problem
+        for part in parts:
+            if isinstance(part, BaseException):
+                raise part
+            answers.extend(part)
         return answers
-
-    def _translated(self, error: Any) -> Exception:
-        cause = getattr(error, "cause", None)
-        if isinstance(cause, Exception):
-            return cause
-        if isinstance(error, self._ray.exceptions.RayActorError):
-            return InfraError(f"a reward worker died twice over its samples: {error}")
-        return InfraError(f"{type(error).__name__}: {error}")
 
     def _close_model(self) -> None:
         if self._owns_model and self.reward_model_manager is not None:

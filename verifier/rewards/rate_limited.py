@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
 
+from verifier._apart import run_apart
 from verifier.rewards.answers import record_of_answer, record_of_error, scorer_name
 from verifier.rewards.base import RawRewardFn, Tokenizer
 from verifier.rewards.bounded import call_bounded
@@ -53,22 +53,7 @@ class RateLimitedRewardManager(NaiveRewardManager):
         self.limiter, self._call_timeout_s = read_rate(read_reward_config(config), limits)
 
     def _score_single(self, samples: Sequence[Sample]) -> list[ScoreRecord]:
-        answers: list[list[ScoreRecord] | BaseException] = []
-
-        def work() -> None:
-            try:
-                answers.append(asyncio.run(self._score_all(samples)))
-            except BaseException as error:  # noqa: BLE001 - raised again by who waits
-                answers.append(error)
-
-        # On a thread of its own: the caller's may have a running loop.
-        thread = threading.Thread(target=work, name="verifier-rate-limited", daemon=True)
-        thread.start()
-        thread.join()
-        (answer,) = answers
-        if isinstance(answer, BaseException):
-            raise answer
-        return answer
+        return run_apart(self._score_all(samples))
 
     async def _score_all(self, samples: Sequence[Sample]) -> list[ScoreRecord]:
         return list(await asyncio.gather(*(self._score_within(s) for s in samples)))

@@ -21,11 +21,13 @@ from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from verifier._apart import run_apart
 from verifier._text import to_text
 from verifier.errors import ConfigError, InfraError, RequestError, SuiteError
 from verifier.scoring.record import broken_data, from_result, from_value
 from verifier.scoring.sample import Sample, nearest
 from verifier.scoring.sandbox import SandboxScorer, parse_server
+from verifier.scoring.training import TRAINING_PRIORITY, training_policy
 from verifier.scoring.unavailable import OnUnavailable
 from verifier.types import LimitOverrides, Result
 
@@ -136,7 +138,8 @@ def default_compute_score(
         ground_truth: As the data set has it.
         extra_info: The row's other facts.
         **kwargs: For the scorer. The code sources take `server`, `sandbox_fusion_url`,
-            `memory_limit_mb`, `on_unavailable`, `backend`, `accept`, `slots`; verl's
+            `memory_limit_mb`, `on_unavailable`, `backend`, `accept`, `slots`, `client_id`,
+            `max_time_limit_hits` and `total_cpu_time_s` (see `scoring.training`); verl's
             `concurrent_semaphore` is accepted and not needed, the gateway bounds itself. Our own
             other scorers take none: `functools.partial` and `register_scorer` set theirs.
 
@@ -184,7 +187,7 @@ def _score(
     call = functools.partial(
         scorer, data_source, solution_str, ground_truth, extra_info, **_settings(scorer, kwargs)
     )
-    return _shaped(_run_apart(call) if _is_async(scorer) else call())
+    return _shaped(run_apart(_awaited(call)) if _is_async(scorer) else call())
 
 
 async def _ascore(
@@ -222,27 +225,8 @@ def _is_async(scorer: ScoreFn) -> bool:
     )
 
 
-def _run_apart(call: Callable[[], Awaitable[Any]]) -> Any:
-    """Run a coroutine function to its end, whether or not this thread has an event loop."""
-
-    async def run() -> Any:
-        return await call()
-
-    answer: list[Any] = []
-    error: list[BaseException] = []
-
-    def work() -> None:
-        try:
-            answer.append(asyncio.run(run()))
-        except BaseException as exc:  # noqa: BLE001 - raised in the caller
-            error.append(exc)
-
-    thread = threading.Thread(target=work, name="verifier-scorer")
-    thread.start()
-    thread.join()
-    if error:
-        raise error[0]
-    return answer[0]
+async def _awaited(call: Callable[[], Awaitable[Any]]) -> Any:
+    return await call()
 
 
 def _shaped(answer: Any) -> float | dict[str, Any]:
@@ -367,8 +351,11 @@ def code_scorer(
     backend: str = "namespaces",
     accept: Collection[str] = (),
     slots: int | None = None,
+    client_id: str = "",
+    max_time_limit_hits: int | None = None,
+    total_cpu_time_s: float | None = None,
 ) -> SandboxScorer:
-    """The sandbox scorer with these settings; one per process and settings.
+    """The sandbox scorer with these settings, as training uses it; one per process and settings.
 
     Raises:
         ConfigError: A setting is wrong, or two of them name different gateways.
@@ -380,7 +367,17 @@ def code_scorer(
         raise ConfigError(f"server={server!r} and sandbox_fusion_url={sandbox_fusion_url!r} differ")
     memory_bytes = int(memory_limit_mb * 1024 * 1024) if memory_limit_mb else None
     policy = OnUnavailable.parse(on_unavailable)
-    key = (address or legacy, policy, backend, frozenset(accept), slots, memory_bytes)
+    stops = training_policy(max_time_limit_hits, total_cpu_time_s)
+    key = (
+        address or legacy,
+        policy,
+        backend,
+        frozenset(accept),
+        slots,
+        memory_bytes,
+        client_id,
+        stops,
+    )
     with _scorers_lock:
         if key not in _scorers:
             _scorers[key] = SandboxScorer(
@@ -390,6 +387,9 @@ def code_scorer(
                 accept=frozenset(accept),
                 slots=slots,
                 limits=LimitOverrides(memory_bytes=memory_bytes),
+                client_id=client_id,
+                policy=stops,
+                priority=TRAINING_PRIORITY,
             )
         return _scorers[key]
 
