@@ -114,8 +114,8 @@ def resolve_families(names: list[str]) -> tuple[str, ...]:
 def header_flags(compile_argv: tuple[str, ...]) -> tuple[str, ...]:
     """The flags of a g++ command that a precompiled header must have been made with.
 
-    A header is used only when the flags agree, so it takes all of them but those that name files or
-    libraries.
+    A header is used only when the flags agree, so it takes all of them but those that name files,
+    folders or libraries.
     """
     flags: list[str] = []
     skip = False
@@ -127,7 +127,7 @@ def header_flags(compile_argv: tuple[str, ...]) -> tuple[str, ...]:
         elif (
             word.startswith("-")
             and word != "-"
-            and not word.startswith(("-l", "-L", "-Wl,", "-static"))
+            and not word.startswith(("-I", "-l", "-L", "-Wl,", "-static"))
         ):
             flags.append(word)
     return tuple(flags)

@@ -179,8 +179,11 @@ class Sandbox(Protocol):
         """
         ...
 
-    async def open_slot(self) -> Slot:
+    async def open_slot(self, cpu: int | None = None) -> Slot:
         """A new warm slot.
+
+        Args:
+            cpu: The core that all its processes are bound to, as far as the backend can.
 
         Raises:
             BackendError: There can be no slots at the moment.

@@ -104,6 +104,28 @@ CHECKS: tuple[Check, ...] = (
         lambda f: f.exit_code == 1 and f.stderr == b"no\n",
     ),
     Check(
+        "what is freed at the end may still print",
+        "class A:\n    def __del__(self):\n        print('bye')\na = [A()]\na.append(a)",
+        _prints(b"bye\n"),
+    ),
+    Check(
+        "handlers of the exit run, and threads are waited for",
+        "import atexit, concurrent.futures, threading, time\n"
+        "def late(text):\n    time.sleep(0.05)\n    print(text)\n"
+        "atexit.register(print, 'last')\n"
+        "concurrent.futures.ThreadPoolExecutor(1).submit(late, 'pool')\n"
+        "time.sleep(0.1)\n"
+        "threading.Thread(target=late, args=('thread',)).start()",
+        _prints(b"pool\nthread\nlast\n"),
+    ),
+    Check(
+        "the main thread knows itself",
+        "import os, threading\n"
+        "print(threading.main_thread().native_id == threading.get_native_id() == os.getpid())\n"
+        "print(threading.main_thread() is threading.current_thread(), threading.active_count())",
+        _prints(b"True\nTrue 1\n"),
+    ),
+    Check(
         "own signal is not ours",
         "import os, signal; os.kill(os.getpid(), signal.SIGKILL)",
         lambda f: f.signal == 9 and f.killer is Killer.NONE and f.oom_kills == 0,

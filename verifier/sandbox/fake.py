@@ -107,7 +107,7 @@ class FakeSandbox:
         """Nothing to check."""
         self.started = True
 
-    async def open_slot(self) -> FakeSlot:
+    async def open_slot(self, cpu: int | None = None) -> FakeSlot:
         """A slot.
 
         Raises:
@@ -116,7 +116,7 @@ class FakeSandbox:
         if self._fail_opens > 0:
             self._fail_opens -= 1
             raise BackendError("scripted: no slot")
-        slot = FakeSlot(self, f"fake-{len(self.slots)}")
+        slot = FakeSlot(self, f"fake-{len(self.slots)}", cpu)
         self.slots.append(slot)
         return slot
 
@@ -175,13 +175,14 @@ class FakeSandbox:
 class FakeSlot:
     """One slot of a `FakeSandbox`. One thing at a time: it raises when it is asked for two."""
 
-    def __init__(self, sandbox: FakeSandbox, name: str) -> None:
-        """Made by `FakeSandbox.open_slot`."""
+    def __init__(self, sandbox: FakeSandbox, name: str, cpu: int | None = None) -> None:
+        """Made by `FakeSandbox.open_slot`; `cpu` is the core it was told to be bound to."""
         self._sandbox = sandbox
         self._name = name
         self._busy = False
         self._healthy = True
         self.closed = False
+        self.cpu = cpu
 
     @property
     def name(self) -> str:

@@ -57,8 +57,9 @@ class ProcessSandbox:
     async def start(self) -> None:
         """Nothing to check: nothing is promised."""
 
-    async def open_slot(self) -> Slot:
-        """A folder of its own."""
+    async def open_slot(self, cpu: int | None = None) -> Slot:
+        """A folder of its own; bound to no core."""
+        del cpu
         return ProcessSlot(f"process{next(_numbers)}")
 
     async def close(self) -> None:

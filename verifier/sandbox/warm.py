@@ -38,11 +38,16 @@ class WarmSandbox(ABC):
         self._probe: Probe | None = None
         self._counters: frozenset[str] = frozenset()
         self._versions: dict[str, str] | None = None
+        self.compiles_in_run = True
         self._opened = 0
 
     @abstractmethod
     async def _open(self) -> RunnerSlot:
         """A new slot, connected; it removes itself from `_slots` when it is closed."""
+
+    @abstractmethod
+    async def _pin(self, slot: RunnerSlot, cpu: int) -> None:
+        """Bind all processes of a slot that is doing nothing to a core, as far as that can be."""
 
     @abstractmethod
     def _host_guarantees(self, counters: frozenset[str]) -> list[Guarantee]:
@@ -77,9 +82,16 @@ class WarmSandbox(ABC):
                     await slot.close()
         return self._versions
 
-    async def open_slot(self) -> Slot:
+    async def open_slot(self, cpu: int | None = None) -> Slot:
         """See `Sandbox.open_slot`."""
-        return await self._take()
+        slot = await self._take()
+        if cpu is not None:
+            try:
+                await self._pin(slot, cpu)
+            except BaseException:
+                await slot.close()
+                raise
+        return slot
 
     async def _take(self) -> RunnerSlot:
         slot, self._spare = self._spare, None

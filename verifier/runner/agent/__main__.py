@@ -21,14 +21,12 @@ It imports the standard library only, and all of it before step 4: the files may
 after it.
 """
 
-import argparse
 import ctypes
 import json
 import os
-import resource
 import socket
-import subprocess
 import sys
+import types
 
 from . import cgroups, frames, harness, jobs, libjail, mounts, zygote
 
@@ -37,6 +35,7 @@ INSIDE_RUNNER, INSIDE_PAYLOAD = 0, 1000
 PROGRAM_BYTES = BUILD_BYTES = 512 * 1024 * 1024
 PR_SET_PDEATHSIG, PR_SET_DUMPABLE, SIGKILL = 1, 4, 9
 MAX_PENDING_CONNECTIONS = 1
+RLIMIT_STACK = 3
 
 
 def main():
@@ -63,7 +62,11 @@ def main():
     mounts.libc.prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0)
     try:
         mounts.make_root(
-            "/tmp", PROGRAM_BYTES, BUILD_BYTES, read_only="read_only_root" not in without
+            "/tmp",
+            PROGRAM_BYTES,
+            BUILD_BYTES,
+            read_only="read_only_root" not in without,
+            headers_fd=config.get("headers_fd", -1),
         )
         mounts.check(mounts.libc.sethostname(b"sandbox", 7), "sethostname")
     except OSError as e:
@@ -103,23 +106,30 @@ def main():
 
 
 def arguments():
-    parser = argparse.ArgumentParser(prog="runner")
-    parser.add_argument("--lib", required=True, help="the jail library")
-    parser.add_argument(
-        "--fd", type=int, default=-1, help="an inherited stream socket to the supervisor"
-    )
-    parser.add_argument("--listen", default="", help="a unix socket to serve one supervisor on")
-    parser.add_argument("--config", default="{}", help="JSON: procs_fds, counters, uids")
-    return parser.parse_args()
+    """`--lib` the jail library, `--config` JSON, and one way to be reached.
+
+    That is `--fd`, an inherited stream socket, or `--listen`, a path to serve one supervisor on.
+    """
+    options = types.SimpleNamespace(lib=None, fd=-1, listen="", config="{}")
+    given = sys.argv[1:]
+    for name, value in zip(given[::2], given[1::2]):
+        if not name.startswith("--") or not hasattr(options, name[2:]):
+            sys.exit("runner: there is no %s" % name)
+        setattr(options, name[2:], int(value) if name == "--fd" else value)
+    if options.lib is None or len(given) % 2:
+        sys.exit("runner: --lib is missing, or a value")
+    return options
 
 
 def raise_stack():
     """Deep recursion needs a big stack, and where mappings go is decided at exec."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_STACK)
-    wanted = STACK_BYTES if hard == resource.RLIM_INFINITY else min(STACK_BYTES, hard)
-    if soft != resource.RLIM_INFINITY and soft >= wanted:
+    limit = (ctypes.c_ulong * 2)()  # soft and hard; infinity is the greatest number
+    mounts.check(mounts.libc.getrlimit(RLIMIT_STACK, limit), "getrlimit")
+    wanted = min(STACK_BYTES, limit[1])
+    if limit[0] >= wanted:
         return
-    resource.setrlimit(resource.RLIMIT_STACK, (wanted, hard))
+    limit[0] = wanted
+    mounts.check(mounts.libc.setrlimit(RLIMIT_STACK, limit), "setrlimit")
     os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])
 
 
@@ -176,6 +186,7 @@ def enter_namespaces(config):
     uid, gid = os.geteuid(), os.getegid()
     if mapper is None:
         mounts.unshare(flags, "user, mount, network and PID namespaces")
+        take_along(config)
         write("/proc/self/setgroups", "deny")
         write("/proc/self/uid_map", "%d %d 1" % (INSIDE_PAYLOAD, uid))
         write("/proc/self/gid_map", "%d %d 1" % (INSIDE_PAYLOAD, gid))
@@ -195,6 +206,7 @@ def enter_namespaces(config):
     os.close(answer_write)
     try:
         mounts.unshare(flags, "user, mount, network and PID namespaces")
+        take_along(config)
     finally:
         os.close(write_end)
     problem = os.read(answer_read, 500)
@@ -205,6 +217,12 @@ def enter_namespaces(config):
     os.setresgid(INSIDE_RUNNER, INSIDE_RUNNER, INSIDE_RUNNER)
     os.setresuid(INSIDE_RUNNER, INSIDE_RUNNER, INSIDE_RUNNER)
     return True
+
+
+def take_along(config):
+    """A folder that the supervisor gave, into the new mount namespace."""
+    if config.get("headers_fd", -1) >= 0:
+        config["headers_fd"] = mounts.seen_from_here(config["headers_fd"])
 
 
 def id_mapper(config):
@@ -226,6 +244,8 @@ def id_mapper(config):
     if ids and ids["how"] == "newuidmap":
 
         def by_tool(pid):
+            import subprocess  # in the helper alone: it would be in every payload's memory
+
             for tool, own, sub in (
                 ("newuidmap", os.geteuid(), ids["subuid"]),
                 ("newgidmap", os.getegid(), ids["subgid"]),

@@ -6,18 +6,28 @@ input of a call or an assert, 5 the byte-compiled program, 6 a socket to the run
 
 import atexit
 import builtins
+import gc
 import io
 import json
 import marshal
 import os
+import struct
 import sys
 import threading
 import traceback
 import types
+import warnings
 
 from . import pytest_shim, remote
 
 VALUE, INPUT, CODE, PEER = 3, 4, 5, 6
+# The program's byte code has one byte before it: whether a class of it has a finalizer.
+WITH_DEL, WITHOUT_DEL = b"D", b"-"
+# Or it is source, which the run compiles and hands back on VALUE (see compile_first).
+SOURCE = b"S"
+LENGTH = struct.Struct(">Q")
+# The program's module, where it was made before the fork.
+MAIN = None
 MAX_DEPTH = 200
 MAX_VALUE_BYTES = 64 * 1024 * 1024
 
@@ -40,8 +50,13 @@ CALL_NAMESPACE = compile(
 )
 
 
-def read_all(fd):
+def read_all(fd, size=None):
     """All of a descriptor that other cases share: by position, so that its offset stays."""
+    if size is not None:
+        data = os.pread(fd, size, 0)
+        if len(data) == size:
+            os.close(fd)
+            return data
     size = os.fstat(fd).st_size
     parts, at = [], 0
     while at < size:
@@ -54,8 +69,12 @@ def read_all(fd):
     return b"".join(parts)
 
 
-def run(kind, fn_name):
-    """Run the payload; returns the exit code, or does not return."""
+def run(kind, fn_name, code_bytes=None):
+    """Run the payload; returns the exit code, or does not return.
+
+    `code_bytes` is the size of what is in CODE, where it is known. What follows is written with an
+    eye on what it touches: after a fork, each page that is touched first is a copy of 3 us.
+    """
     if kind == "compile":
         return byte_compile()
     if kind == "python_test":
@@ -63,26 +82,24 @@ def run(kind, fn_name):
         if record is not None:
             channel()(record)
         os._exit(0)
-    code = marshal.loads(read_all(CODE))
+    packed = read_all(CODE, code_bytes)
+    if packed[:1] == SOURCE:
+        packed = compile_first(packed[1:])
+    finalizers, code = packed[:1] == WITH_DEL, marshal.loads(packed[1:])
     test = read_all(INPUT) if kind in ("python_call", "python_assert") else b""
-    main = types.ModuleType("__main__")
-    main.__file__ = "/program/main.py"
-    main.__dict__["__builtins__"] = builtins
-    if kind != "python":
-        # Called, not run: an `if __name__ == "__main__"` block is not part of the answer.
-        main.__name__ = "solution"
-        sys.modules["solution"] = main
-    sys.modules["__main__"] = main
-    sys.path[0] = "/program"
+    main = MAIN or prepare()
     if kind == "python":
-        return finish(guard(exec, code, main.__dict__) or 0, code)
+        return finish(guard(exec, code, main.__dict__) or 0, finalizers)
+    # Called, not run: an `if __name__ == "__main__"` block is not part of the answer.
+    main.__name__ = "solution"
+    sys.modules["solution"] = main
     if kind == "python_serve":
         exec(CALL_NAMESPACE, main.__dict__)
         define(main.__dict__, read_all(INPUT), fn_name)
         status = guard(exec, code, main.__dict__)
         if status is not None:
-            return finish(status, code)
-        return finish(guard(serve, main.__dict__) or 0, None)
+            return finish(status, finalizers)
+        return finish(guard(serve, main.__dict__) or 0)
     emit, loads, dumps = channel(), json.loads, plain_json
     exec(CALL_NAMESPACE, main.__dict__)
     if kind == "python_assert":  # Python has no NUL
@@ -90,13 +107,13 @@ def run(kind, fn_name):
         define(main.__dict__, preamble, fn_name)
     status = guard(exec, code, main.__dict__)
     if status is not None:  # it left before anything was called, and with whatever code: no record
-        return finish(status, code)
+        return finish(status, finalizers)
     if kind == "python_call":
         record = call(main.__dict__, fn_name, loads(test), dumps)
     else:
         record = check(main.__dict__, test)
     emit(record)
-    return finish(0, code)
+    return finish(0, finalizers)
 
 
 def define(namespace, preamble, fn_name):
@@ -129,20 +146,44 @@ def serve(namespace):
 
 def byte_compile():
     """Source on stdin, marshalled code on the value channel."""
-    source = sys.stdin.buffer.read()
-    try:
-        import warnings
+    packed = compiled(sys.stdin.buffer.read())
+    write_all(VALUE, packed)
+    return 0 if packed else 1
 
-        warnings.simplefilter("ignore")
-        code = compile(source, "/program/main.py", "exec", dont_inherit=True)
+
+def compile_first(source):
+    """The first run of a program compiles it, for the others too.
+
+    Nothing of the program has run yet, and the channel is closed before anything does: what the
+    runner gets is ours. Before it goes its length, so that half of it is none; a length of 0 says
+    that the source is no program.
+    """
+    packed = compiled(source)
+    write_all(VALUE, LENGTH.pack(len(packed)) + packed)
+    os.close(VALUE)
+    if not packed:
+        os._exit(1)
+    return packed
+
+
+def compiled(source):
+    """Byte code with its first byte; nothing, and a message on stderr, when it is no program."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            code = compile(source, "/program/main.py", "exec", dont_inherit=True)
     except (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError) as e:
         sys.stderr.write("".join(traceback.format_exception_only(type(e), e)))
         sys.stderr.flush()
-        return 1
-    view = memoryview(marshal.dumps(code))
+        return b""
+    return (WITH_DEL if uses_del(code) else WITHOUT_DEL) + marshal.dumps(code)
+
+
+def write_all(fd, data):
+    """All of it."""
+    view = memoryview(data)
     while view:
-        view = view[os.write(VALUE, view) :]
-    return 0
+        view = view[os.write(fd, view) :]
 
 
 def guard(action, *arguments):
@@ -166,15 +207,31 @@ def guard(action, *arguments):
     return None
 
 
-def finish(status, code):
+def prepare():
+    """The module that the program will be; returns it."""
+    global MAIN  # noqa: PLW0603 - read after the fork
+    MAIN = types.ModuleType("__main__")
+    MAIN.__file__ = "/program/main.py"
+    MAIN.__dict__["__builtins__"] = builtins
+    sys.modules["__main__"] = MAIN
+    sys.path[0] = "/program"
+    return MAIN
+
+
+def finish(status, finalizers=False):
     """The interpreter's own way out, without freeing every object first.
 
     The process ends anyway.
     """
-    if code is not None and uses_del(code):
-        sys.exit(status)  # finalizers may print: leave the long way
+    if finalizers:
+        # They may print: leave the long way. The module was there before the fork: it goes only if
+        # nobody holds it, and what refers to it in a circle only if it is collected.
+        globals()["MAIN"] = None
+        gc.unfreeze()
+        sys.exit(status)
     try:
-        threading._shutdown()  # type: ignore[attr-defined]
+        if threads():
+            threading._shutdown()  # type: ignore[attr-defined]
     except BaseException:
         pass
     try:
@@ -193,6 +250,14 @@ def finish(status, code):
     except BaseException:
         pass
     os._exit(status)
+
+
+def threads():
+    """Whether there may be any to wait for."""
+    try:
+        return threading._threading_atexits or threading._shutdown_locks  # type: ignore[attr-defined]
+    except AttributeError:  # another version's threading
+        return True
 
 
 def uses_del(code):

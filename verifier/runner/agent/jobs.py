@@ -5,13 +5,12 @@ import fcntl
 import fnmatch
 import json
 import os
-import platform
-import shutil
 import socket
 import stat
+import sys
 import time
 
-from . import frames, libjail, zygote
+from . import frames, harness, libjail, zygote
 from .cgroups import read_number
 
 KILLERS = ("none", "cpu", "wall", "output", "memory", "cancel", "gone")
@@ -64,7 +63,7 @@ class Runner:
         self.counters, self.agent_archive = counters, agent_archive
         self.shared_processes = shared_processes
         self.program_key = None
-        self.artifact = {}
+        self.artifact, self.is_source = {"code_fd": -1}, False
         self.memory_base = counters.memory_held()
         self.slack = OWN_SLACK_BYTES if counters.own_cgroup else SLACK_BYTES
         self.tired = False
@@ -75,8 +74,8 @@ class Runner:
             {
                 "op": "ready",
                 "protocol": frames.PROTOCOL,
-                "python": platform.python_version(),
-                "kernel": platform.release(),
+                "python": sys.version.split()[0],
+                "kernel": os.uname().release,
                 "separate_uid": self.uid >= 0,
                 "counters": self.counters.names,
                 "peak_resettable": self.counters.resettable,
@@ -121,16 +120,12 @@ class Runner:
             argv = resolved(header["argv"])
         else:
             argv = self.fresh(python, header["fn_name"]) if header["spawn"] else []
-        by_channel, by_input = python in BY_CHANNEL, python in BY_INPUT
-        self.set_program(
-            header,
-            python,
-            argv,
-            value=by_channel or header["channel"],
-            given=by_input or step > 1,
-            peer=bool(peers),
-            extra=step > 1,
-        )
+        by_input = python in BY_INPUT
+        wants_value = python in BY_CHANNEL or header["channel"]
+        shape = {"given": by_input or step > 1, "peer": bool(peers), "extra": step > 1}
+        # A source instead of byte code: the first run compiles it (harness.compile_first).
+        compiles = python == "python" and self.is_source
+        self.set_program(header, python, argv, value=wants_value or compiles, **shape)
         null = os.open("/dev/null", os.O_RDONLY | os.O_CLOEXEC)
         try:
             for index, data in enumerate(inputs):
@@ -145,27 +140,39 @@ class Runner:
                         input_fd=memfds[0] if by_input else memfds[1] if step > 1 else -1,
                         extra_fd=memfds[2] if step > 1 else -1,
                         peer_fd=peers[index] if peers else -1,
-                        with_value=by_channel or header["channel"],
+                        with_value=wants_value or compiles,
                     )
                 finally:
-                    for fd in memfds:
-                        os.close(fd)
-                    for given, width in ((peers, 1), (wires, 2)):
-                        for at in range(index * width, index * width + width) if given else ():
-                            os.close(given[at])
-                            given[at] = -1
+                    close_used(memfds, peers[index : index + 1], wires[2 * index : 2 * index + 2])
+                    peers[index : index + 1] = [-1] if peers else []
+                    wires[2 * index : 2 * index + 2] = [-1, -1] if wires else []
                 if facts["killer"] == "gone":
                     os._exit(0)
                 self.settle()
+                if compiles:
+                    self.take_code(facts, blobs)
+                    compiles = self.is_source
+                    if not compiles:
+                        self.set_program(header, python, argv, value=wants_value, **shape)
                 if facts["killer"] == "cancel":
                     break
                 facts.update(op="facts", index=index, sizes=[len(b) for b in blobs])
-                self.channel.write(facts, *blobs)
+                self.channel.write_soon(facts, *blobs)
+                if facts.get("uncompiled"):
+                    break
         finally:
-            for fd in [null, *peers, *wires]:
-                if fd >= 0:
-                    os.close(fd)
+            close_used([null], peers, wires)
         self.channel.write({"op": "done", "tired": self.tired})
+
+    def take_code(self, facts, blobs):
+        """What the run that was to compile the program has handed back, if it came so far."""
+        code, blobs[2] = blobs[2], b""
+        size = harness.LENGTH.size
+        facts["value"] = False
+        facts["uncompiled"] = code == harness.LENGTH.pack(0)
+        if len(code) > size and harness.LENGTH.unpack(code[:size])[0] == len(code) - size:
+            self.use_code(code[size:])
+            self.is_source = False
 
     def fresh(self, harness, fn_name):
         """The command of a Python run in an interpreter of its own (`exec` mode)."""
@@ -180,21 +187,32 @@ class Runner:
         """
         self.program_key = None
         empty("/program")
-        if self.artifact.get("code_fd", -1) >= 0:
+        if self.artifact["code_fd"] >= 0:
             os.close(self.artifact["code_fd"])
-        self.artifact = {"code_fd": -1}
-        if len(artifact):
-            for name, mode, data in unpack(artifact):
-                if name == ".code":
-                    self.artifact["code_fd"] = sealed("code", data)
-                    continue
-                path = os.path.join("/program", name)
-                if "/" in name:
-                    os.makedirs(os.path.dirname(path), 0o755, exist_ok=True)
-                with open(path, "wb") as f:
-                    f.write(data)
-                os.chmod(path, 0o755 if mode else 0o644)
+        self.artifact, self.is_source = {"code_fd": -1}, False
+        source = None
+        for name, mode, data in unpack(artifact) if len(artifact) else ():
+            if name == ".code":
+                self.use_code(data)
+                continue
+            if name == "main.py":
+                source = bytes(data)
+            path = os.path.join("/program", name)
+            if "/" in name:
+                os.makedirs(os.path.dirname(path), 0o755, exist_ok=True)
+            with open(path, "wb") as f:
+                f.write(data)
+            os.chmod(path, 0o755 if mode else 0o644)
+        if source is not None and self.artifact["code_fd"] < 0:
+            self.use_code(harness.SOURCE + source)
+            self.is_source = True
         self.program_key = key
+
+    def use_code(self, packed):
+        """What the zygote's payloads run from now on."""
+        if self.artifact["code_fd"] >= 0:
+            os.close(self.artifact["code_fd"])
+        self.artifact = {"code_fd": sealed("code", packed), "code_bytes": len(packed)}
 
     def set_program(
         self, header, python, argv, *, value, given=False, peer=False, extra=False, build=0
@@ -203,8 +221,8 @@ class Runner:
         limits = dict(header["limits"], stack_bytes=512 * 1024 * 1024)
         limits["processes"] += self.shared_processes
         message = {
-            "harness": python or "",
-            "fn_name": header.get("fn_name", ""),
+            # What harness.run() is called with.
+            "call": [python or "", header.get("fn_name", ""), self.artifact.get("code_bytes")],
             "argv": argv,
             "env": ENVIRONMENT + [tuple(e) for e in header.get("env", ())],
             "limits": limits,
@@ -222,7 +240,7 @@ class Runner:
             raise Fault("a NUL byte in a command")
         if argv and not build and not self.executable(argv[0]):
             raise Fault("there is no %s in this sandbox" % argv[0])
-        code_fd = self.artifact.get("code_fd", -1)
+        code_fd = self.artifact["code_fd"]
         data = json.dumps(message).encode()
         if len(data) > zygote.MESSAGE_BYTES:
             raise Fault("a command line of %d bytes" % len(data))
@@ -250,57 +268,19 @@ class Runner:
 
         A `stdout_fd` that is given is the caller's business: what goes there is not read here.
         """
-        out_r, out_w = (-1, -1) if stdout_fd >= 0 else os.pipe2(os.O_CLOEXEC)
-        err_r, err_w = os.pipe2(os.O_CLOEXEC)
-        status_r, status_w = os.pipe2(os.O_CLOEXEC)
-        value_r, value_w = os.pipe2(os.O_CLOEXEC) if with_value else (-1, -1)
-        opened = [fd for fd in (out_r, err_r, status_r, value_r) if fd >= 0]
-        handed = [fd for fd in (out_w, err_w, status_w, value_w) if fd >= 0]
-        watch = libjail.Watch()
+        watch = self.watch(limits)
+        rest = [fd for fd in (input_fd, peer_fd, extra_fd) if fd >= 0]
         try:
-            for fd in (out_w, err_w, value_w):
-                if fd >= 0:  # a program that opens /dev/stdout does so as another user
-                    os.fchmod(fd, 0o666)
-            for fd in opened:
-                fcntl.fcntl(fd, fcntl.F_SETFL, os.O_NONBLOCK)
-            watch.abi = libjail.ABI
-            watch.stdout_fd, watch.stderr_fd, watch.status_fd, watch.value_fd = (
-                out_r,
-                err_r,
-                status_r,
-                value_r,
-            )
-            watch.control_fd = self.channel.fileno()
-            watch.cpu_ns, watch.wall_ns = (
-                int(limits["cpu_time_s"] * 1e9),
-                int(limits["wall_time_s"] * 1e9),
-            )
-            watch.output_bytes, watch.stderr_keep, watch.value_bytes = (
-                limits["output_bytes"],
-                STDERR_KEEP,
-                VALUE_BYTES,
-            )
-            counters = self.counters
-            watch.cpu, watch.memory_peak = counters.cpu, counters.memory_peak
-            watch.memory_now, watch.oom = counters.memory_now, counters.oom
-            watch.self_cpu, watch.zygote_pid = int(counters.own_cgroup), self.zygote_pid
-            watch.memory_bytes = 0 if counters.oom.fd >= 0 else limits["memory_bytes"]
-            self.lib.jail_baseline(watch)
-            peak_before = read_number(counters.memory_peak)
-            fds = [stdin_fd, stdout_fd if stdout_fd >= 0 else out_w, err_w, status_w]
-            fds += [fd for fd in (value_w, input_fd, peer_fd, extra_fd) if fd >= 0]
-            socket.send_fds(self.zygote, [b"run"], fds)
-            for fd in handed:
-                os.close(fd)
-            handed = []
-            reply = self.zygote.recv(256)
-            if not reply.isdigit():
-                raise Fault(reply.decode(errors="replace") or "the zygote is gone")
-            watch.pid = int(reply)
-            failed = self.lib.jail_supervise(watch)
-            ended_ns = time.monotonic_ns()
-            if failed < 0:
-                raise Fault("supervise: " + os.strerror(-failed))
+            if self.lib.jail_case(
+                watch,
+                self.zygote.fileno(),
+                stdin_fd,
+                stdout_fd,
+                with_value,
+                (ctypes.c_int * len(rest))(*rest),
+                len(rest),
+            ):
+                raise Fault(watch.problem.decode(errors="replace"))
             blobs = [
                 ctypes.string_at(data, kept) if kept > 0 else b""
                 for data, kept in (
@@ -309,11 +289,24 @@ class Runner:
                     (watch.value_data, watch.value_kept if watch.value_total <= VALUE_BYTES else 0),
                 )
             ]
-            return dict(self.facts(watch, peak_before), ended_ns=ended_ns), blobs
+            return self.facts(watch, with_value), blobs
         finally:
             self.lib.jail_release(watch)
-            for fd in opened + handed:
-                os.close(fd)
+
+    def watch(self, limits):
+        """What a run is held to and measured with."""
+        counters, watch = self.counters, libjail.Watch()
+        watch.abi = libjail.ABI
+        watch.control_fd = self.channel.fileno()
+        watch.cpu_ns = int(limits["cpu_time_s"] * 1e9)
+        watch.wall_ns = int(limits["wall_time_s"] * 1e9)
+        watch.output_bytes = limits["output_bytes"]
+        watch.stderr_keep, watch.value_bytes = STDERR_KEEP, VALUE_BYTES
+        watch.cpu, watch.memory_peak = counters.cpu, counters.memory_peak
+        watch.memory_now, watch.oom = counters.memory_now, counters.oom
+        watch.self_cpu, watch.zygote_pid = int(counters.own_cgroup), self.zygote_pid
+        watch.memory_bytes = 0 if counters.oom.fd >= 0 else limits["memory_bytes"]
+        return watch
 
     def settle(self, own_bytes=0):
         """Wait until what the run's end has freed is no longer charged to the slot.
@@ -336,7 +329,7 @@ class Runner:
                 end.close()
         self.tired = True
 
-    def facts(self, watch, peak_before):
+    def facts(self, watch, with_value):
         """What happened, from the watch."""
         if watch.payload_step:
             raise Fault(
@@ -354,7 +347,7 @@ class Runner:
         memory = watch.maxrss
         if self.counters.memory_peak.fd >= 0:
             grown = watch.used_memory - max(watch.memory_start, 0)
-            if self.counters.resettable or watch.used_memory > peak_before:
+            if self.counters.resettable or watch.used_memory > max(watch.peak_start, 0):
                 memory = grown
         elif watch.used_memory > 0:
             memory = watch.used_memory
@@ -368,8 +361,9 @@ class Runner:
             "oom_kills": max(watch.oom_kills, 0),
             "stdout_total": watch.stdout_total,
             "stderr_total": watch.stderr_total,
-            "value": watch.value_fd >= 0 and watch.value_total > 0,
+            "value": bool(with_value) and watch.value_total > 0,
             "run_delay_ns": watch.run_delay_ns,
+            "ended_ns": watch.ended_ns,
         }
 
     # ------------------------------------------------------------ compile
@@ -420,6 +414,14 @@ class Runner:
             empty("/build")
 
 
+def close_used(*groups):
+    """Descriptors that are done with; -1 is none."""
+    for fds in groups:
+        for fd in fds:
+            if fd >= 0:
+                os.close(fd)
+
+
 def receive_fds(sock, count):
     """Descriptors that follow a frame, with one byte."""
     if count == 0:
@@ -436,7 +438,11 @@ def resolved(argv):
     """A command whose program is found on the slot's own PATH."""
     argv = list(argv)
     if argv and "/" not in argv[0]:
-        argv[0] = shutil.which(argv[0], path=ENVIRONMENT[0][1]) or argv[0]
+        for folder in ENVIRONMENT[0][1].split(":"):
+            path = folder + "/" + argv[0]
+            if os.path.isfile(path) and os.access(path, os.X_OK):
+                argv[0] = path
+                break
     return argv
 
 
@@ -448,10 +454,9 @@ def raise_missing(channel, name):
 def sealed(name, data):
     """A memfd that nobody can change any more; cases share it by descriptor."""
     fd = os.memfd_create(name, os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
-    view = memoryview(data)
-    while view:
-        view = view[os.write(fd, view) :]
-    os.lseek(fd, 0, os.SEEK_SET)
+    view, at = memoryview(data), 0
+    while at < len(view):  # by position: the reader starts at 0
+        at += os.pwrite(fd, view[at:], at)
     fcntl.fcntl(fd, F_ADD_SEALS, ALL_SEALS)
     return fd
 

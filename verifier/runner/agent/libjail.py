@@ -2,7 +2,7 @@
 
 import ctypes
 
-ABI = 4
+ABI = 5
 i64 = ctypes.c_int64
 # What a control run may switch off in a run; the rest of what it may is the slot's (__main__.py).
 WITHOUT = {
@@ -28,7 +28,7 @@ class Spec(ctypes.Structure):
     _fields_ = [
         *integers("abi stdin_fd stdout_fd stderr_fd value_fd input_fd code_fd peer_fd status_fd"),
         *integers("uid gid build cpu_s tmp_bytes tmp_inodes file_bytes stack_bytes processes"),
-        *integers("open_files without"),
+        *integers("open_files without has_value has_input has_peer has_extra"),
         ("argv", ctypes.POINTER(ctypes.c_char_p)),
         ("envp", ctypes.POINTER(ctypes.c_char_p)),
     ]
@@ -46,7 +46,7 @@ class Watch(ctypes.Structure):
     _fields_ = [
         *integers("abi pid stdout_fd stderr_fd value_fd status_fd control_fd cpu_ns wall_ns"),
         *integers("output_bytes stderr_keep value_bytes memory_bytes self_cpu zygote_pid"),
-        *integers("cpu_start self_cpu_start oom_start memory_start"),
+        *integers("cpu_start self_cpu_start oom_start memory_start peak_start"),
         ("cpu", Counter),
         ("memory_peak", Counter),
         ("memory_now", Counter),
@@ -57,7 +57,8 @@ class Watch(ctypes.Structure):
         ("stdout_data", ctypes.c_void_p),
         ("stderr_data", ctypes.c_void_p),
         ("value_data", ctypes.c_void_p),
-        *integers("stdout_kept stderr_kept value_kept"),
+        *integers("stdout_kept stderr_kept value_kept ended_ns"),
+        ("problem", ctypes.c_char * 256),
     ]
 
 
@@ -66,14 +67,23 @@ def load(path):
 
     The spawn side keeps the GIL: the payload returns from the call as the thread that holds it.
     """
-    spawn, watch = ctypes.PyDLL(path), ctypes.CDLL(path, use_errno=False)
-    spawn.jail_spawn.restype = i64
-    spawn.jail_spawn.argtypes = [ctypes.POINTER(Spec)]
-    spawn.jail_failure.restype = ctypes.c_char_p
-    watch.jail_supervise.restype = i64
-    watch.jail_supervise.argtypes = [ctypes.POINTER(Watch)]
-    watch.jail_baseline.argtypes = [ctypes.POINTER(Watch)]
-    watch.jail_baseline.restype = None
+    spawn, watch = ctypes.PyDLL(path, use_errno=True), ctypes.CDLL(path)
+    spawn.jail_prepare.restype = i64
+    spawn.jail_prepare.argtypes = [i64]
+    spawn.jail_serve.restype = i64
+    spawn.jail_serve.argtypes = [
+        ctypes.POINTER(Spec),
+        ctypes.c_int,
+        ctypes.POINTER(ctypes.c_char_p),
+        ctypes.POINTER(i64),
+    ]
+    watch.jail_case.restype = i64
+    watch.jail_case.argtypes = [
+        ctypes.POINTER(Watch),
+        *[ctypes.c_int] * 4,
+        ctypes.POINTER(ctypes.c_int),
+        ctypes.c_int,
+    ]
     watch.jail_release.argtypes = [ctypes.POINTER(Watch)]
     watch.jail_release.restype = None
     watch.jail_landlock.restype = i64

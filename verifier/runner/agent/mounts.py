@@ -101,8 +101,29 @@ def remount_read_only(target):
     mount(None, target, None, MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | keep)
 
 
-def make_root(root, program_bytes, build_bytes, *, read_only=True):
-    """Build the private root at `root` (a directory of ours to be covered) and move into it."""
+def seen_from_here(fd):
+    """The folder of a descriptor as a descriptor of this mount namespace: only that can be bound.
+
+    Its path is walked once, while this process is still the user who may, and never is in memory
+    that a payload gets a copy of.
+    """
+    path = ctypes.create_string_buffer(4096)
+    try:
+        if libc.readlink(b"/proc/self/fd/%d" % fd, path, 4095) <= 0:
+            check(-1, "readlink")
+        found = libc.open(path, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        check(min(found, 0), "open a folder for the slot")
+        return found
+    finally:
+        ctypes.memset(path, 0, 4096)
+        os.close(fd)
+
+
+def make_root(root, program_bytes, build_bytes, *, read_only=True, headers_fd=-1):
+    """Build the private root at `root` (a directory of ours to be covered) and move into it.
+
+    `headers_fd`, if any, is a folder to be seen as /precompiled; it is closed.
+    """
     mount(None, "/", None, MS_REC | MS_PRIVATE)
     mount("root", root, "tmpfs", MS_NOSUID | MS_NODEV, "mode=0755,size=1m,nr_inodes=1024")
     for name in ("etc", "dev", "proc", "tmp", "program", "build", "var", "run", "etc/ssl"):
@@ -117,6 +138,10 @@ def make_root(root, program_bytes, build_bytes, *, read_only=True):
         open("%s/dev/%s" % (root, name), "w").close()
         mount("/dev/" + name, "%s/dev/%s" % (root, name), None, MS_BIND)
         bound.append("%s/dev/%s" % (root, name))  # read-only is the node, not the device
+    if headers_fd >= 0:
+        os.mkdir(root + "/precompiled", 0o755)
+        bound += bind("/proc/self/fd/%d/." % headers_fd, root + "/precompiled")
+        os.close(headers_fd)
     for path, text in GENERATED.items():
         with open("%s/%s" % (root, path), "w") as f:
             f.write(text)

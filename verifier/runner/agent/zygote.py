@@ -9,22 +9,27 @@ import ctypes
 import gc
 import json
 import os
-import socket
+import random
 import sys
+import threading
 
 from . import harness, libjail, mounts
 
-# Imported once here instead of once per case. Chosen by what contest programs import; more of them
-# would make every fork copy more pages.
+# Imported once here instead of once per case. Chosen by what contest programs import; each page
+# more of them is 0.15 us more in every case. (dataclasses, for one, brings inspect and 450 pages
+# along: where one program in 30 uses it, that is even.)
 WARM = (
-    "abc array bisect collections collections.abc contextlib copy dataclasses datetime decimal "
+    "abc array bisect collections collections.abc contextlib copy datetime decimal "
     "enum fractions functools heapq io itertools json math operator queue random re statistics "
     "string threading time traceback types typing"
 ).split()
 
 PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_CAPBSET_DROP, PR_SET_SECUREBITS = 1, 4, 24, 28
 SECURE_NOROOT_LOCKED = 0x3
-MADV_POPULATE_WRITE = 23
+MADV_POPULATE_READ, MADV_POPULATE_WRITE = 22, 23
+TEXT_BYTES = 128 * 1024
+MAIN_THREAD = threading.main_thread()
+PRESENT = 1 << 63  # of an entry of pagemap
 FIRST_FREE_FD = 10
 # Of a message from the runner; above 128 KiB every receive would map and unmap its buffer.
 MESSAGE_BYTES = 64 * 1024
@@ -33,78 +38,102 @@ MESSAGE_BYTES = 64 * 1024
 def main(sock, library, procs_fds, without=()):
     """Never returns in the zygote; returns the exit code in a payload."""
     try:
+        switched_off = sum(libjail.WITHOUT.get(name, 0) for name in without)
         prepare(procs_fds)
-        library.jail_prepare()
+        # From here on under the filter of the slot: what no case may do, and we need not.
+        mounts.check(library.jail_prepare(switched_off), "the slot's system call filter")
     except BaseException as e:
         sock.send(("%s: %s" % (type(e).__name__, e)).encode()[:200])
         os._exit(1)
-    program, spec = {}, libjail.Spec()
-    spec.without = sum(libjail.WITHOUT.get(name, 0) for name in without)
-    before, after_parent, after_child = (
-        getattr(ctypes.pythonapi, "PyOS_" + n)
-        for n in ("BeforeFork", "AfterFork_Parent", "AfterFork_Child")
-    )
-    code_fd = -1
-    fds = array.array("i")
-    room = socket.CMSG_LEN(8 * fds.itemsize)
+    spec, program = libjail.Spec(), {}  # type: ignore[var-annotated]
+    spec.without = switched_off
+    spec.code_fd = -1
+    message, given = ctypes.c_char_p(), ctypes.c_int64()
+    serve, own_fd = library.jail_serve, sock.fileno()
     gc.collect()
     gc.freeze()
-    own_pages()
+    arrange_memory()
     sock.send(b"ready")
     while True:
-        message, ancillary, _, _ = sock.recvmsg(MESSAGE_BYTES, room, socket.MSG_CMSG_CLOEXEC)
-        if not message:
+        size = serve(spec, own_fd, message, given)
+        if size == 0:
+            after_fork()
+            return harness.run(*program["call"])
+        if size < 0:
             os._exit(0)
-        del fds[:]
-        for _, _, data in ancillary:
-            fds.frombytes(data)
-        if message != b"run":  # a new program
-            if code_fd >= 0:
-                os.close(code_fd)
-            code_fd = fds[0] if fds else -1
-            program = json.loads(message)
-            fill(spec, program, code_fd)
-            sock.send(b"ok")
-            continue
-        spec.stdin_fd, spec.stdout_fd, spec.stderr_fd, spec.status_fd = fds[:4]
-        rest = list(fds[4:])
-        spec.value_fd = rest.pop(0) if program["value"] else -1
-        spec.input_fd = rest.pop(0) if program["input"] else -1
-        spec.peer_fd = rest.pop(0) if program["peer"] else -1
-        if program["extra"]:
-            spec.code_fd = rest.pop(0)
-        before()
-        pid = library.jail_spawn(spec)
-        if pid == 0:
-            after_child()
-            return harness.run(program["harness"], program["fn_name"])
-        after_parent()
-        for fd in fds:
-            os.close(fd)
-        if pid < 0:
-            sock.send(b"fault %s: %s" % (library.jail_failure(), os.strerror(-pid).encode()))
-        else:
-            sock.send(b"%d" % pid)
+        if spec.code_fd >= 0:
+            os.close(spec.code_fd)
+        program = json.loads(ctypes.string_at(message, size))
+        program["alive"] = fill(spec, program, given.value)
+        sock.send(b"ok")
 
 
-def own_pages():
+def after_fork():
+    """In a payload: the little of what the interpreter does after a fork that shows here.
+
+    The fork is not Python's own (jail.c). No other thread was there that could hold a lock, and its
+    handlers would copy 170 pages. They would also seed `random`: as it is, a program that does not
+    seed it gets the same numbers in every run and in every slot.
+    """
+    MAIN_THREAD._native_id = threading.get_native_id()  # type: ignore[attr-defined]
+
+
+def own_pages(spans, pagemap):
     """Copy at once what is still shared with the runner.
 
     Otherwise it would be copied page by page as the zygote works, and the slot's memory base, which
-    is measured once, would be too low.
+    is measured once, would be too low. Only what is there: each page more is one more to copy and
+    to free in every case.
     """
+    page = os.sysconf("SC_PAGE_SIZE")
+    for start, end in spans:
+        entries = array.array("Q", os.pread(pagemap, (end - start) // page * 8, start // page * 8))
+        for number, entry in enumerate(entries):
+            if entry & PRESENT:
+                # Linux 5.14; before it, the base is a little low.
+                at = ctypes.c_void_p(start + number * page)
+                mounts.libc.madvise(at, ctypes.c_size_t(page), MADV_POPULATE_WRITE)
+
+
+def map_text(spans):
+    """Let every fork have the interpreter's code mapped from the start.
+
+    A fork leaves out the page tables of file mappings that were never written, and each case would
+    fault its way through 2 MB of code, 64 KiB at a time. One page of ours makes the kernel copy the
+    tables, which costs less.
+    """
+    libc, page = mounts.libc, ctypes.c_size_t(os.sysconf("SC_PAGE_SIZE"))
+    for start, end in spans:
+        if end - start >= TEXT_BYTES and libc.mprotect(ctypes.c_void_p(start), page, 7) == 0:
+            ctypes.memmove(start, ctypes.string_at(start, 1), 1)
+            libc.mprotect(ctypes.c_void_p(start), page, 5)
+            libc.madvise(ctypes.c_void_p(start), ctypes.c_size_t(end - start), MADV_POPULATE_READ)
+
+
+def arrange_memory():
+    """Make the memory that every case gets a copy of cheap to copy."""
+    if hasattr(mounts.libc, "malloc_trim"):  # glibc's: what importing has left free
+        mounts.libc.malloc_trim(0)
+    prctl = mounts.libc.prctl
+    prctl(PR_SET_DUMPABLE, 1, 0, 0, 0)  # else these files are not ours to read
+    spans = {"rw-p": [], "r-xp": []}  # type: ignore[var-annotated]
     with open("/proc/self/maps", encoding="utf-8", errors="surrogateescape") as f:
-        spans = [line.split()[0] for line in f if " rw-p " in line]
-    for span in spans:
-        start, end = (int(number, 16) for number in span.split("-"))
-        # Linux 5.14; before it, the base is a little low.
-        mounts.libc.madvise(
-            ctypes.c_void_p(start), ctypes.c_size_t(end - start), MADV_POPULATE_WRITE
-        )
+        for line in f:
+            span, rights = line.split()[:2]
+            if rights in spans and not line.endswith("[vdso]\n"):
+                spans[rights].append([int(number, 16) for number in span.split("-")])
+    map_text(spans["r-xp"])
+    pagemap = os.open("/proc/self/pagemap", os.O_RDONLY | os.O_CLOEXEC)
+    own_pages(spans["rw-p"], pagemap)
+    os.close(pagemap)
+    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)
 
 
 def fill(spec, program, code_fd):
-    """Everything of the spec that is the same for all cases of a program."""
+    """Everything of the spec that is the same for all cases of a program.
+
+    Returns what the spec points into.
+    """
     limits = program["limits"]
     spec.abi = libjail.ABI
     spec.code_fd = code_fd
@@ -117,14 +146,16 @@ def fill(spec, program, code_fd):
     spec.stack_bytes = min(limits["memory_bytes"], limits["stack_bytes"])
     spec.processes = limits["processes"]
     spec.open_files = limits["open_files"]
+    spec.has_value, spec.has_input = program["value"], program["input"]
+    spec.has_peer, spec.has_extra = program["peer"], program["extra"]
     if not program["argv"]:
         spec.argv = spec.envp = None
-        return
+        return None
     argv = libjail.string_array([a.encode("utf-8", "surrogateescape") for a in program["argv"]])
     envp = libjail.string_array([("%s=%s" % (k, v)).encode() for k, v in program["env"]])
     spec.argv = ctypes.cast(argv, ctypes.POINTER(ctypes.c_char_p))
     spec.envp = ctypes.cast(envp, ctypes.POINTER(ctypes.c_char_p))
-    program["alive"] = (argv, envp)  # the spec points into them
+    return argv, envp
 
 
 def prepare(procs_fds):
@@ -153,4 +184,6 @@ def prepare(procs_fds):
             os.dup2(null, fd)
     for name in WARM:
         __import__(name)
+    random.seed(0)
+    harness.prepare()
     sys.argv[:] = ["/program/main.py"]

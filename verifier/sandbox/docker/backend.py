@@ -29,6 +29,7 @@ from verifier.sandbox.base import Guarantee, GuaranteeName
 from verifier.sandbox.docker import container as spec
 from verifier.sandbox.docker.slot import DockerSlot
 from verifier.sandbox.namespaces.backend import ENVIRONMENT
+from verifier.sandbox.runner_slot import RunnerSlot
 from verifier.sandbox.warm import WarmSandbox
 
 DEFAULT_ENGINE = "unix:///var/run/docker.sock"
@@ -160,6 +161,15 @@ class DockerSandbox(WarmSandbox):
             await slot.close()
             raise
         return slot
+
+    async def _pin(self, slot: RunnerSlot, cpu: int) -> None:
+        # An engine that cannot (no cpuset controller) leaves the container where it was.
+        with contextlib.suppress(BackendError):
+            await self._call(
+                lambda: self._client.api.update_container(
+                    f"verifier-{self.run_id}-{slot.name}", cpuset_cpus=str(cpu)
+                )
+            )
 
     def _create(self, name: str, created: dict[str, str]) -> Path:
         client = self._engine()

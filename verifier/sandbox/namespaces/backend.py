@@ -25,6 +25,7 @@ from verifier.runner.build import jail_library, runner_zipapp
 from verifier.sandbox import controls, owner
 from verifier.sandbox.base import Guarantee, GuaranteeName
 from verifier.sandbox.namespaces import cgroup
+from verifier.sandbox.namespaces.headers import Headers
 from verifier.sandbox.runner_slot import RunnerSlot
 from verifier.sandbox.warm import WarmSandbox
 
@@ -61,13 +62,39 @@ class NamespaceSandbox(WarmSandbox):
         *,
         accept: Collection[str] = (),
         spawn_python: bool = False,
+        cache_dir: str | None = None,
         _control_without: Collection[str] = (),
     ) -> None:
-        """See `WarmSandbox`; `_control_without` is for control runs (sandbox/controls.py)."""
+        """See `WarmSandbox`.
+
+        Args:
+            accept: See there.
+            spawn_python: See there.
+            cache_dir: Where precompiled headers are kept (`headers`); None or "": there are none.
+            _control_without: For control runs (sandbox/controls.py).
+        """
         super().__init__(accept, spawn_python=spawn_python)
         self._without = controls.check(_control_without)
         self._run_id = owner.new_run_id()
         self._manager: cgroup.CgroupManager | None = None
+        folder = Path(cache_dir).expanduser().resolve() if cache_dir else None
+        self.headers = Headers(folder) if folder is not None else None
+        self._making: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        """See `Sandbox.start`."""
+        if self.headers is not None:
+            await asyncio.to_thread(self.headers.check)
+        await super().start()
+        if self.headers is not None:
+            # Behind the first programs: they compile as ever until it is there.
+            self._making = asyncio.create_task(self.headers.make())
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What should be known and is no fault."""
+        problem = "" if self.headers is None else self.headers.problem
+        return (problem,) if problem else ()
 
     def _host_guarantees(self, counters: frozenset[str]) -> list[Guarantee]:
         del counters  # what the runner was given follows from the layout
@@ -112,6 +139,10 @@ class NamespaceSandbox(WarmSandbox):
 
     async def close(self) -> None:
         """See `Sandbox.close`."""
+        if self._making is not None:
+            self._making.cancel()
+            await asyncio.gather(self._making, return_exceptions=True)
+            self._making = None
         for slot in list(self._slots):
             await slot.close()
         self._spare = None
@@ -120,6 +151,13 @@ class NamespaceSandbox(WarmSandbox):
             self._manager = None
 
     # ------------------------------------------------------------ slots
+
+    async def _pin(self, slot: RunnerSlot, cpu: int) -> None:
+        # What they fork later inherits it. A core that has just been taken from this process, or a
+        # sandbox around it that does not allow this: then the slot runs anywhere.
+        with contextlib.suppress(OSError):
+            for pid in processes_of(slot.pid):
+                os.sched_setaffinity(pid, {cpu})
 
     def _groups(self) -> cgroup.CgroupManager:
         if self._manager is None:
@@ -176,7 +214,8 @@ class NamespaceSandbox(WarmSandbox):
             config["ids"] = _ids(number)
             if self._without:
                 controls.apply(config, self._without)
-            process = await asyncio.to_thread(_start, config, theirs, fds)
+            headers = None if self.headers is None else self.headers.folder
+            process = await asyncio.to_thread(_start, config, theirs, fds, headers)
             slot.pid = process.pid
             theirs.close()
             group.release_fds()
@@ -192,8 +231,18 @@ class NamespaceSandbox(WarmSandbox):
         return slot
 
 
+def processes_of(pid: int) -> list[int]:
+    """A process and all below it, none of which is making others at the moment."""
+    found = [pid]
+    for parent in found:
+        with contextlib.suppress(OSError):
+            for task in Path(f"/proc/{parent}/task").iterdir():
+                found += map(int, (task / "children").read_text().split())
+    return found
+
+
 def _start(
-    config: dict[str, Any], theirs: socket.socket, fds: list[int]
+    config: dict[str, Any], theirs: socket.socket, fds: list[int], headers: Path | None
 ) -> subprocess.Popen[bytes]:
     # By descriptor: no path of the host is in the runner's memory, and it need not be able to walk
     # there itself.
@@ -201,6 +250,9 @@ def _start(
         os.open(path, os.O_RDONLY | os.O_CLOEXEC) for path in (jail_library(), runner_zipapp())
     ]
     library, zipapp = (f"/proc/self/fd/{fd}" for fd in files)
+    if headers is not None:
+        files.append(os.open(headers, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC))
+        config["headers_fd"] = files[-1]
     argv = [
         *INTERPRETER,
         zipapp,
