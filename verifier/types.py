@@ -281,6 +281,8 @@ class Suite:
         trust: IN_PROCESS where the tests can only run inside the program's process.
         preamble: Python source that an ASSERT suite's tests need and that is the data's own, not
             the program's: helper functions of a prompt, set-up code.
+        deterministic: Equal programs get equal verdicts. False where the tests draw lots, or look
+            at the time: then no verdict on it is answered from a cache.
         digest: Hex SHA-256 of all of the above: equal suites have equal digests.
     """
 
@@ -294,6 +296,7 @@ class Suite:
     preamble: str = ""
     digest: str = ""
     interactor: Interactor | None = None
+    deterministic: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -317,6 +320,7 @@ class RunFacts:
         run_delay_s: At a wall-clock kill: how long the program was ready to run and had no core.
         ended_ns: On this machine's monotonic clock, when all of the run was gone; taken before
             anybody who talked with it could notice.
+        uncompiled: The run was to compile the program first, and it is none: nothing has run.
     """
 
     exit_code: int | None = None
@@ -333,6 +337,7 @@ class RunFacts:
     returned: bytes | None = None
     run_delay_s: float = 0.0
     ended_ns: int = 0
+    uncompiled: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -413,6 +418,8 @@ class Result:
         fallback: Why the local fallback scored this ("" when it did not).
         error: For a person, names the field or the fault.
         request_id: Echo of the caller's id.
+        stopped: Why cases were skipped by the policy's early stop, and after which ("" where none
+            was).
     """
 
     outcome: Outcome
@@ -431,6 +438,7 @@ class Result:
     fallback: str = ""
     error: str = ""
     request_id: str = ""
+    stopped: str = ""
 
     def replace(self, **changes: object) -> Result:
         """A copy with some fields changed."""
@@ -448,6 +456,10 @@ class ScorePolicy:
         compile_error: Score of a program that does not compile.
         empty_output: Score of a program that printed nothing in any case and was right in none;
             None: as its cases say.
+        max_time_limit_hits: After so many cases, by index, that hit the time limit, all later ones
+            are SKIPPED and count as not passed; 0: never. See docs/scheduling.md.
+        total_cpu_time_s: CPU seconds of all cases together, by index: the case that exceeds them is
+            a TIME_LIMIT, all later ones are SKIPPED; 0: no bound.
     """
 
     name: str = "pass_rate"
@@ -455,6 +467,8 @@ class ScorePolicy:
     no_code: float = 0.0
     compile_error: float = 0.0
     empty_output: float | None = None
+    max_time_limit_hits: int = 0
+    total_cpu_time_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -476,6 +490,7 @@ class ScoreTask:
         priority: Higher first.
         deadline_s: Seconds from now after which the caller no longer wants an answer.
         excerpt_bytes: stdout and stderr kept per case.
+        no_cache: Run it, whatever is known of equal ones, and keep nothing of the result.
     """
 
     response: str | bytes
@@ -492,6 +507,7 @@ class ScoreTask:
     excerpt_bytes: int = 2048
     checker: Checker | None = None
     interactor: Interactor | None = None
+    no_cache: bool = False
 
 
 @dataclass(frozen=True, slots=True)

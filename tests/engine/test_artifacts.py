@@ -7,10 +7,15 @@ import dataclasses
 
 import pytest
 
+from verifier._disk_cache import DiskCache
+from verifier.config import load_settings
+from verifier.engine import engine_of
 from verifier.engine.artifacts import ENTRY_BYTES, ArtifactCache, artifact_key
 from verifier.errors import SlotError
 from verifier.languages import RECIPES
-from verifier.types import CompileFacts, Killer, Program, RunFacts
+from verifier.testcases import load_suite
+from verifier.testing import FakeSandbox
+from verifier.types import CompileFacts, Killer, Program, RunFacts, ScoreTask
 
 CPP = RECIPES["cpp"]
 
@@ -123,3 +128,120 @@ def test_the_key_has_all_that_makes_the_artifact():
         artifact_key(Program("c", b"int main(){}"), CPP, "g++ 12"),
     }
     assert len(keys) == 7
+
+
+# ---------------------------------------------------------------- the disk
+
+
+@pytest.fixture
+def stores(tmp_path):
+    """Caches over one folder, as of processes that follow one another."""
+    made = []
+
+    def make(scope: str = "", budget_bytes: int = 10_000_000) -> ArtifactCache:
+        cache = ArtifactCache(disk=DiskCache(tmp_path / "cache" / "programs", budget_bytes))
+        cache.scope = scope
+        made.append(cache)
+        return cache
+
+    make.folder = tmp_path / "cache" / "programs"
+    return make
+
+
+async def kept(stores, answer, **options):
+    cache = stores(**options)
+    await cache.get("k", Compiler(answer), lasting=True)
+    await cache.close()
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        good(b"\0binary\xff" * 1000),
+        CompileFacts(ok=False, facts=RunFacts(exit_code=1), message="error: x \udc80"),
+    ],
+)
+async def test_the_next_process_does_not_compile(stores, answer):
+    await kept(stores, answer)
+    cache, compiler = stores(), Compiler()
+    for _ in range(2):
+        found = await cache.get("k", compiler, lasting=True)
+        assert (found.ok, found.artifact, found.message) == (
+            answer.ok,
+            answer.artifact,
+            answer.message,
+        )
+        assert found.cached
+    assert (compiler.calls, cache.hits, cache.misses) == (0, 2, 0)
+    await cache.close()
+
+
+async def test_what_is_cheap_to_make_is_not_on_disk(stores):
+    cache = stores()
+    await cache.get("k", Compiler(good()))
+    await cache.close()
+    assert list(stores.folder.iterdir()) == []
+
+
+async def test_a_killed_compiler_is_not_on_disk(stores):
+    await kept(stores, CompileFacts(ok=False, facts=RunFacts(signal=9, killer=Killer.CPU)))
+    assert list(stores.folder.iterdir()) == []
+
+
+async def test_another_sandbox_compiles_for_itself(stores):
+    await kept(stores, good(b"linked here"), scope="namespaces")
+    cache, compiler = stores(scope="docker image"), Compiler(good(b"linked there"))
+    assert (await cache.get("k", compiler, lasting=True)).artifact == b"linked there"
+    await cache.close()
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"\xff\xff\xff\xff",
+        b"\0\0\0\2{}",
+        b"\0\0\0\4null",
+        b"\0\0\0\x02[]artifact",
+    ],
+)
+async def test_an_entry_that_says_nothing_is_compiled_anew(stores, content):
+    cache, compiler = stores(), Compiler(good(b"new"))
+    name = cache._on_disk("k")
+    cache._disk.put(name, content)
+    assert (await cache.get("k", compiler, lasting=True)).artifact == b"new"
+    await cache.close()
+    assert bytes(DiskCache(stores.folder, 10**7).get(name)).endswith(b"new")
+
+
+async def test_a_disk_that_refuses_is_no_fault(tmp_path):
+    (tmp_path / "cache").write_bytes(b"a file")
+    cache = ArtifactCache(disk=DiskCache(tmp_path / "cache" / "programs", 10**7))
+    compiler = Compiler(good(b"x"))
+    for _ in range(2):
+        assert (await cache.get("k", compiler, lasting=True)).artifact == b"x"
+    assert compiler.calls == 1
+    assert "memory only" in cache.problem
+    await cache.close()
+
+
+async def test_an_engine_that_was_started_anew_compiles_nothing(tmp_path):
+    suite = load_suite({"inputs": ["1"], "outputs": ["1"]})
+    task = ScoreTask("```cpp\nint main() {}\n```", suite)
+    flags = {"cache_dir": str(tmp_path / "cache"), "slots": 1}
+    compiles = []
+    for _ in range(2):
+        sandbox = FakeSandbox(toolchains={"cpp": "g++ 12"})
+        engine = engine_of(load_settings(None, flags, env={}).settings, sandbox)
+        await engine.start()
+        result = await engine.score(task)
+        assert (result.score, result.cached) == (1.0, False)
+        compiles.append((len(sandbox.compiles), result.compile.cached))
+        await engine.close()
+    assert compiles == [(1, False), (0, True)]
+    other = FakeSandbox(toolchains={"cpp": "g++ 13"})
+    engine = engine_of(load_settings(None, flags, env={}).settings, other)
+    await engine.start()
+    await engine.score(task)
+    assert len(other.compiles) == 1
+    await engine.close()

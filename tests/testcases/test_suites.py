@@ -525,3 +525,23 @@ def test_digest_does_not_depend_on_itself_or_on_number_types() -> None:
 def test_what_needs_the_programs_process(test: str, trust: Trust) -> None:
     """Names of the library that a test does not import mean the library's own."""
     assert load_suite({"assert_case": [test]}).trust is trust
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {"inputs": ["1"], "outputs": ["1"]},
+        {"test_list": ["assert f() == 1"]},
+        {"test_cases": [{"input": "1", "output": "1"}]},
+        {"test": "def check(f):\n    assert f() == 1\n", "entry_point": "f", "prompt": ""},
+    ],
+)
+def test_a_suite_says_that_its_verdicts_are_not_to_be_repeated(data):
+    plain, marked = load_suite(data), load_suite({**data, "deterministic": False})
+    assert (plain.deterministic, marked.deterministic) == (True, False)
+    assert plain.digest != marked.digest
+    assert load_suite({**data, "deterministic": True}).digest == plain.digest
+    row = {"reward_model": {"ground_truth": json.dumps({**data, "deterministic": False})}}
+    assert load_suite(row).digest == marked.digest
+    with pytest.raises(SuiteError, match="deterministic"):
+        load_suite({**data, "deterministic": "no"})

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 
 from verifier import languages
 from verifier.engine.pool import SlotPool
+from verifier.engine.shares import Claim
 from verifier.engine.shop import ATTEMPTS, Shop
 from verifier.errors import BackendError, HelperError, RequestError, SlotError
 from verifier.judging import CHECKER_STYLES, INTERACTOR_STYLES, Answer, Broken, Verdict, answer_of
@@ -123,7 +124,7 @@ class Helper:
             raise HelperError(f"{name}: {e}") from e
         self.artifact = b""
 
-    async def compile(self, holder: list[Slot], priority: int) -> None:
+    async def compile(self, holder: list[Slot], claim: Claim | int) -> None:
         """Compile in the partner of the slot in `holder`, unless an equal one was before.
 
         Raises:
@@ -138,7 +139,7 @@ class Helper:
         function = self.program.style == "function"
         if function and files:
             # For what its compiler says; what runs is the source with its files.
-            await self._compiled(source, recipe, holder, priority, {})
+            await self._compiled(source, recipe, holder, claim, {})
             given = list(files.items())
             source = WITH_FILES.format(files=given, name=recipe.source_name, source=source).encode()
             files = {}
@@ -149,18 +150,18 @@ class Helper:
                 compile_argv=(recipe.run_argv[0], "-m", "py_compile", recipe.source_name),
                 outputs=("*",),
             )
-        self.artifact = await self._compiled(source, recipe, holder, priority, files)
+        self.artifact = await self._compiled(source, recipe, holder, claim, files)
 
     async def _compiled(
         self,
         source: bytes,
         recipe: Recipe,
         holder: list[Slot],
-        priority: int,
+        claim: Claim | int,
         files: dict[str, bytes],
     ) -> bytes:
         compiled = await self._shop.compiled(
-            Program(recipe.name, source), recipe, holder, priority, beside=True, files=files
+            Program(recipe.name, source), recipe, holder, claim, beside=True, files=files
         )
         if not compiled.ok:
             hint = ""

@@ -7,21 +7,26 @@ program does is a status, what a slot does is `Outcome.INFRA_ERROR`.
 from __future__ import annotations
 
 import asyncio
-import contextlib
+import dataclasses
 import json
 import os
+import sys
 import time
-from collections.abc import Coroutine, Iterator
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from verifier import extraction, judging, languages
 from verifier._version import __version__
-from verifier.engine import carried
+from verifier.engine import budget, carried
+from verifier.engine.artifacts import ArtifactCache
 from verifier.engine.checkers import check_task
+from verifier.engine.lobby import Lobby
 from verifier.engine.pool import SlotPool
+from verifier.engine.results import CaseVerdicts, ResultCache, result_key
 from verifier.engine.score_run import ScoreRun, run_job
-from verifier.engine.shop import ATTEMPTS, Shop
+from verifier.engine.shares import Claim
+from verifier.engine.shop import ATTEMPTS, Compilers, Shop
 from verifier.errors import (
     BackendError,
     DeadlineError,
@@ -38,6 +43,7 @@ from verifier.types import (
     Harness,
     Limits,
     Outcome,
+    Program,
     Result,
     RunOutcome,
     RunTask,
@@ -49,6 +55,9 @@ from verifier.types import (
 
 # Above this, extraction leaves the event loop for a thread.
 EXTRACT_INLINE_BYTES = 256 * 1024
+# Tasks of one client and priority that are in the shop at once, beside two for each slot: enough
+# for short suites to come between long ones.
+PLACES = 64
 # Both travel in one message inside of the slot (runner/agent/zygote.py: MESSAGE_BYTES).
 MAX_ARGV_BYTES = 32 * 1024
 MAX_NAME_CHARS = 1024
@@ -67,6 +76,7 @@ class EngineInfo:
     default_limits: Limits
     max_limits: Limits
     max_queue: int
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,18 +107,43 @@ class Engine:
         max_queue: int = 1024,
         accept: frozenset[str] = frozenset(),
         testlib: bytes | None = None,
+        compile_slots: int = 0,
+        artifacts: ArtifactCache | None = None,
+        result_cache_bytes: int = 0,
+        pin_slots: bool = True,
     ) -> None:
-        """Slots default to the cores this process may use.
+        """Nothing is opened before `start`.
 
-        `max_queue` bounds tasks taken but not finished. `testlib` is the content of a testlib.h.
+        Args:
+            sandbox: Opened and closed by this engine.
+            slots: The cores this process may use, by default.
+            default_limits: Of a program where neither the task nor its suite says more.
+            max_limits: Ceilings.
+            max_queue: Bounds tasks taken but not finished.
+            accept: Guarantees that may be missing.
+            testlib: The content of a testlib.h.
+            compile_slots: Slots for compilers alone; 0: programs are compiled where they run.
+            artifacts: Compiled programs; in memory by default.
+            result_cache_bytes: For verdicts by content (`engine.results`); 0: every task runs.
+            pin_slots: Bind each slot to one core, unless there are fewer slots than half of the
+                cores: then the kernel places them better, beside whatever else has the others.
         """
         self.sandbox = sandbox
         self.default_limits = default_limits
         self.max_limits = max_limits
         self._max_queue = max_queue
         self._accept = frozenset(accept) | frozenset(getattr(sandbox, "accepted", ()))
-        pool = SlotPool(sandbox, slots or len(os.sched_getaffinity(0)))
+        cores = len(os.sched_getaffinity(0))
+        slots = slots or cores
+        pool = SlotPool(sandbox, slots, pin=pin_slots and 2 * slots > cores)
         self._shop = Shop(pool, sandbox.name, testlib=testlib)
+        if artifacts is not None:
+            self._shop.artifacts = artifacts
+        if compile_slots:
+            self._shop.compilers = Compilers(SlotPool(sandbox, compile_slots, pin=False))
+        self._results = ResultCache(result_cache_bytes) if result_cache_bytes else None
+        self._environment: tuple[str, ...] = ()
+        self._lobby = Lobby(PLACES + 2 * pool.size)
         self._guarantees: tuple[Guarantee, ...] = ()
         self._taken = 0
         self._started = False
@@ -124,6 +159,10 @@ class Engine:
             await self.sandbox.start()
             self._guarantees = await self.sandbox.guarantees()
             self._shop.toolchains = await self.sandbox.toolchains()
+            self._shop.compiles_in_run = getattr(self.sandbox, "compiles_in_run", False)
+            origin = f"{self.sandbox.name} {getattr(self.sandbox, 'image', '')}"
+            self._shop.artifacts.scope = origin
+            self._environment = (origin, *map(repr, sorted(self._shop.toolchains.items())))
             await self._shop.pool.start()
         except BaseException:
             await self.close()
@@ -134,6 +173,9 @@ class Engine:
         """Close all slots and the backend."""
         self._started = False
         await self._shop.pool.close()
+        if self._shop.compilers is not None:
+            await self._shop.compilers.close()
+        await self._shop.artifacts.close()
         await self.sandbox.close()
 
     def info(self) -> EngineInfo:
@@ -148,6 +190,10 @@ class Engine:
             default_limits=self.default_limits,
             max_limits=self.max_limits,
             max_queue=self._max_queue,
+            notes=(
+                *filter(None, [self._shop.artifacts.problem]),
+                *getattr(self.sandbox, "notes", ()),
+            ),
         )
 
     def load(self) -> EngineLoad:
@@ -183,8 +229,13 @@ class Engine:
             task.suite.limits, task.limits, defaults=self.default_limits, ceilings=self.max_limits
         )
         self._check(task)
-        with self._admitted():
-            return await _within(task.deadline_s, self._score(task, limits))
+        self._admit()
+        try:
+            deadline_s, work = task.deadline_s, self._score(task, limits)
+            del task  # once its program was found, nobody holds the response any more
+            return await _within(deadline_s, work)
+        finally:
+            self._taken -= 1
 
     def _check(self, task: ScoreTask) -> None:
         if task.extraction_policy not in extraction.POLICIES:
@@ -195,6 +246,7 @@ class Engine:
             raise RequestError(
                 "score_policy.name", _unknown(task.policy.name, judging.SCORE_POLICIES)
             )
+        budget.check_policy(task.policy)
         comparator = task.comparator or task.suite.comparator
         if comparator.name not in judging.COMPARATORS:
             raise RequestError("comparator.name", _unknown(comparator.name, judging.COMPARATORS))
@@ -209,6 +261,7 @@ class Engine:
         started = time.monotonic()
         suite = task.suite
         found = await _extract(task)
+        task = dataclasses.replace(task, response=b"")
         base = Result(
             Outcome.SCORED,
             total=len(suite.cases),
@@ -220,22 +273,57 @@ class Engine:
         if found.program is None:
             none = [CaseResult(i, Status.NO_CODE) for i in range(len(suite.cases))]
             return _scored(base, task, none, Timing(total_s=time.monotonic() - started))
+        program = found.program
+        runs: list[ScoreRun] = []
+
+        async def run_now() -> CaseVerdicts:
+            room, queued = (task.priority, task.client_id), time.monotonic()
+            await self._lobby.enter(room)
+            waited_s = time.monotonic() - queued
+            try:
+                run = ScoreRun(self._shop, task, limits, program, self.max_limits)
+                runs.append(run)
+                cases = await run.all_cases()
+            finally:
+                self._lobby.leave(room)
+            return CaseVerdicts(
+                tuple(cases),
+                run.compiled_for_result(),
+                waited_s + run.queue_s,
+                run.compile_s,
+                run.stopped,
+            )
+
         try:
-            run = ScoreRun(self._shop, task, limits, found.program, self.max_limits)
-        except (BackendError, HelperError) as e:
-            return base.replace(outcome=Outcome.INFRA_ERROR, error=str(e))
-        try:
-            cases = await run.all_cases()
+            verdicts = await self._once(task, limits, program, run_now)
         except (SlotError, BackendError, HelperError) as e:
-            return base.replace(outcome=Outcome.INFRA_ERROR, error=str(e), compile=run.compiled)
+            compiled = runs[-1].compiled if runs else None
+            return base.replace(outcome=Outcome.INFRA_ERROR, error=str(e), compile=compiled)
         timing = Timing(
-            cpu_time_s=sum(c.cpu_time_s for c in cases),
-            wall_time_s=sum(c.wall_time_s for c in cases),
-            queue_s=run.queue_s,
-            compile_s=run.compile_s,
+            cpu_time_s=sum(c.cpu_time_s for c in verdicts.cases),
+            wall_time_s=sum(c.wall_time_s for c in verdicts.cases),
+            queue_s=verdicts.queue_s,
+            compile_s=verdicts.compile_s,
             total_s=time.monotonic() - started,
         )
-        return _scored(base.replace(compile=run.compiled_for_result()), task, cases, timing)
+        base = base.replace(
+            compile=verdicts.compiled, cached=verdicts.cached, stopped=verdicts.stopped
+        )
+        return _scored(base, task, list(verdicts.cases), timing)
+
+    async def _once(
+        self,
+        task: ScoreTask,
+        limits: Limits,
+        program: Program,
+        run_now: Callable[[], Awaitable[CaseVerdicts]],
+    ) -> CaseVerdicts:
+        """The verdicts of an equal request, where there may be such a thing; else they are made."""
+        suite = task.suite
+        if self._results is None or task.no_cache or not suite.deterministic or not suite.digest:
+            return await run_now()
+        key = result_key(task, program, limits, self._environment)
+        return await self._results.get(key, limits, (task.priority, task.client_id), run_now)
 
     # ------------------------------------------------------------ run
 
@@ -260,11 +348,15 @@ class Engine:
             raise RequestError("files", "an argv has none: they go with a program")
         carried.check_names("files", [name for name, _ in task.files], laid=True)
         carried.check_names("fetch", task.fetch, laid=False)
-        with self._admitted():
+        self._admit()
+        try:
             return await _within(task.deadline_s, self._run(task, limits))
+        finally:
+            self._taken -= 1
 
     async def _run(self, task: RunTask, limits: Limits) -> RunOutcome:
         compiled: CompileFacts | None = None
+        claim = Claim(task.client_id, task.priority)
         queued = time.monotonic()
         for attempt in range(ATTEMPTS):
             holder: list[Slot] = []
@@ -276,8 +368,9 @@ class Engine:
                         task.program,
                         recipe,
                         holder,
-                        task.priority,
+                        claim,
                         files=carried.beside_source(recipe, files, task.program.source) or None,
+                        limits=limits,
                     )
                     if not compiled.ok:
                         return RunOutcome(
@@ -297,7 +390,7 @@ class Engine:
                 else:
                     argv = tuple(task.argv)
                     job = RunJob(Harness.EXEC, b"", argv, [task.stdin], limits)
-                slot = holder[0] if holder else (await self._shop.pool.take(1, task.priority))[0]
+                slot = holder[0] if holder else (await self._shop.pool.take(1, claim))[0]
                 holder[:] = [slot]
                 waited = time.monotonic() - queued
                 (facts,) = [f async for f in slot.run(job)]
@@ -320,8 +413,7 @@ class Engine:
                     self._shop.pool.give_back(slot)
         raise AssertionError("unreachable")
 
-    @contextlib.contextmanager
-    def _admitted(self) -> Iterator[None]:
+    def _admit(self) -> None:
         if not self._started:
             raise BackendError("the engine is not running")
         if self._taken >= self._max_queue:
@@ -329,10 +421,6 @@ class Engine:
                 f"{self._taken} tasks are queued or running; the limit is {self._max_queue}"
             )
         self._taken += 1
-        try:
-            yield
-        finally:
-            self._taken -= 1
 
 
 T = TypeVar("T")
@@ -342,6 +430,9 @@ async def _within(deadline_s: float | None, work: Coroutine[Any, Any, T]) -> T:
     if deadline_s is None:
         return await work
     try:
+        if sys.version_info >= (3, 11):  # `wait_for` makes a task, and thousands may wait here
+            async with asyncio.timeout(deadline_s):
+                return await work
         return await asyncio.wait_for(work, max(deadline_s, 0.0))
     except asyncio.TimeoutError:
         raise DeadlineError(f"no verdict within {deadline_s:.3f} s") from None

@@ -1,14 +1,51 @@
-"""Backends by name. Each is imported only when it is asked for."""
+"""Backends by name, each imported only when it is asked for, and engines by settings."""
 
 from __future__ import annotations
 
 import difflib
+import os
 from collections.abc import Collection
+from pathlib import Path
+from typing import TYPE_CHECKING
 
+from verifier._disk_cache import DiskCache
+from verifier.engine.artifacts import ArtifactCache
+from verifier.engine.engine import Engine
 from verifier.errors import ConfigError
 from verifier.sandbox.base import Sandbox
 
+if TYPE_CHECKING:
+    from verifier.config import Settings
+
 BACKENDS = ("namespaces", "docker", "process", "fake")
+
+
+def engine_of(settings: Settings, sandbox: Sandbox) -> Engine:
+    """The engine that an operator's settings describe, not started yet.
+
+    Raises:
+        ConfigError: The testlib.h cannot be read.
+    """
+    from verifier.config import read_testlib  # pydantic, which a library's user may not have
+
+    disk = None
+    if settings.cache_dir:
+        folder = Path(settings.cache_dir).expanduser().resolve() / "programs"
+        disk = DiskCache(folder, settings.compile_cache_disk_bytes)
+    slots = settings.slots or len(os.sched_getaffinity(0))
+    return Engine(
+        sandbox,
+        slots=slots,
+        pin_slots=settings.pin_slots,
+        default_limits=settings.default_limits.to_limits(),
+        max_limits=settings.max_limits.to_limits(),
+        max_queue=settings.max_queue,
+        accept=frozenset(settings.accept),
+        testlib=read_testlib(settings.testlib),
+        compile_slots=slots if settings.compile_slots is None else settings.compile_slots,
+        artifacts=ArtifactCache(settings.compile_cache_bytes, disk),
+        result_cache_bytes=settings.result_cache_bytes,
+    )
 
 
 def make_sandbox(
@@ -19,6 +56,7 @@ def make_sandbox(
     image: str | None = None,
     runtime: str | None = None,
     spawn_python: bool = False,
+    cache_dir: str | None = None,
 ) -> Sandbox:
     """A sandbox, not started yet.
 
@@ -30,6 +68,7 @@ def make_sandbox(
         runtime: For "docker": the OCI runtime of its containers; the engine's default if None.
         spawn_python: Run Python programs in a fresh interpreter each instead of a fork of the warm
         one.
+        cache_dir: For "namespaces": where precompiled headers are kept; none are made without.
 
     Raises:
         ConfigError: No such backend, no such guarantee, an unsafe one without `allow_unsafe`, or a
@@ -43,7 +82,7 @@ def make_sandbox(
     if backend == "namespaces":
         from verifier.sandbox.namespaces import NamespaceSandbox
 
-        return NamespaceSandbox(accept=accept, spawn_python=spawn_python)
+        return NamespaceSandbox(accept=accept, spawn_python=spawn_python, cache_dir=cache_dir)
     if backend == "docker":
         from verifier.sandbox.docker import DockerSandbox
 

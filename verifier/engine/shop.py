@@ -1,20 +1,75 @@
-"""What the runs of one engine share: its slots, its compiled programs, its counters."""
+"""What the runs of one engine share: its slots, its compiled programs, its counters.
+
+Compilers have slots of their own, so that a burst of programs in C++ leaves the slots of the runs
+to the runs. They are opened when the first one is needed. Byte-compiling Python is no more than a
+run, and happens where the program runs; so does all compiling where there are no slots for it.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
+import dataclasses
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
 
 from verifier import languages
 from verifier.engine.artifacts import ArtifactCache, artifact_key
 from verifier.engine.pool import SlotPool
+from verifier.engine.shares import Claim
 from verifier.errors import BackendError
 from verifier.sandbox.base import CompileJob, Slot
-from verifier.types import CompileFacts, Program
+from verifier.types import CompileFacts, Limits, Program
 
 # How often work is tried: a slot's fault is tried once more, on another slot.
 ATTEMPTS = 2
+# What byte-compiling has at the least.
+BYTE_COMPILE_MEMORY_BYTES = 64 * 1024 * 1024
+
+
+class Compilers:
+    """The compile slots of one engine: opened at the first compile, not before."""
+
+    def __init__(self, pool: SlotPool) -> None:
+        """The pool is not started yet."""
+        self._pool = pool
+        self._opening: asyncio.Task[None] | None = None
+
+    @contextlib.asynccontextmanager
+    async def slot(self, claim: Claim | int) -> AsyncIterator[Slot]:
+        """One of them, for a block.
+
+        Raises:
+            BackendError: There can be none.
+        """
+        opening = self._opening
+        if opening is None or (opening.done() and opening.exception() is not None):
+            opening = self._opening = asyncio.create_task(self._pool.start())
+        # Who asked first may go away: the slots are everybody's.
+        await asyncio.shield(opening)
+        async with self._pool.group(1, claim) as (slot,):
+            yield slot
+
+    @contextlib.asynccontextmanager
+    async def none(self, claim: Claim | int) -> AsyncIterator[None]:
+        """No compiler runs, for a block."""
+        if self._opening is None:  # none ever did
+            yield
+            return
+        await asyncio.wait([self._opening])
+        if self._opening.exception() is not None:
+            yield
+            return
+        async with self._pool.group(self._pool.size, claim):
+            yield
+
+    async def close(self) -> None:
+        """Close all slots."""
+        if self._opening is not None:
+            self._opening.cancel()
+            await asyncio.gather(self._opening, return_exceptions=True)
+        await self._pool.close()
 
 
 @dataclass(slots=True)
@@ -31,6 +86,8 @@ class Shop:
         faults: Slot faults seen since the start.
         reruns: Wall-clock kills that were run again alone.
         controls: What checkers that failed say to the expected answer (see `engine.checkers`).
+        compilers: Slots for compilers; None: programs are compiled where they run.
+        compiles_in_run: The slots run short Python sources as they are (`sandbox.sources`).
     """
 
     pool: SlotPool
@@ -42,6 +99,8 @@ class Shop:
     faults: int = 0
     reruns: int = 0
     controls: OrderedDict[bytes, str] = field(default_factory=OrderedDict)
+    compilers: Compilers | None = None
+    compiles_in_run: bool = False
 
     def recipe(self, language: str) -> languages.Recipe:
         """The recipe of a language that this sandbox has.
@@ -58,40 +117,70 @@ class Shop:
             )
         return recipe
 
+    @contextlib.asynccontextmanager
+    async def alone(self, claim: Claim | int) -> AsyncIterator[list[Slot]]:
+        """All slots of runs, and no compiler beside them, for a block.
+
+        Nobody holds a compiler's slot while it waits for a run's: the order cannot deadlock.
+
+        Raises:
+            BackendError: There are not as many slots any more.
+        """
+        async with self.pool.group(self.pool.size, claim) as slots:
+            if self.compilers is None:
+                yield slots
+            else:
+                async with self.compilers.none(claim):
+                    yield slots
+
     async def compiled(
         self,
         program: Program,
         recipe: languages.Recipe,
         holder: list[Slot],
-        priority: int,
+        claim: Claim | int,
         *,
         beside: bool = False,
         files: Mapping[str, bytes] | None = None,
+        limits: Limits | None = None,
     ) -> CompileFacts:
         """The program's artifact.
 
         Args:
             program: What to compile.
             recipe: Of its language.
-            holder: Where a slot that was taken to compile is left, for the program's runs.
-            priority: Of the task.
+            holder: Where a slot that was taken to compile is left, for the program's runs. Stays
+                empty where the compiler had a slot of its own, or did not run.
+            claim: Of the task.
             beside: Compile in the partner of the slot: nothing of this program enters the slot.
             files: What else lies there.
+            limits: Of the program's runs. Byte-compiling is part of them, so it has their memory,
+                and a container's bound stays as it is.
         """
         key = artifact_key(program, recipe, self.toolchains.get(recipe.name, ""), files)
 
         async def compile_now() -> CompileFacts:
-            if not holder:
-                holder.extend(await self.pool.take(1, priority))
             job = CompileJob(
                 harness=recipe.run_harness,
                 files={recipe.file_name(program.source): program.source, **(files or {})},
                 argv=recipe.compile_argv,
                 outputs=recipe.outputs,
-                limits=recipe.compile_limits,
+                limits=_compile_limits(recipe, limits),
                 env=recipe.env,
             )
+            if self.compilers is not None and recipe.compile_argv and not beside:
+                async with self.compilers.slot(claim) as slot:
+                    return await slot.compile(job)
+            if not holder:
+                holder.extend(await self.pool.take(1, claim))
             slot = await self.pool.partner(holder[0]) if beside else holder[0]
             return await slot.compile(job)
 
-        return await self.artifacts.get(key, compile_now)
+        return await self.artifacts.get(key, compile_now, lasting=bool(recipe.compile_argv))
+
+
+def _compile_limits(recipe: languages.Recipe, run: Limits | None) -> Limits:
+    if recipe.compile_argv or run is None:
+        return recipe.compile_limits
+    memory = max(run.memory_bytes, BYTE_COMPILE_MEMORY_BYTES)
+    return dataclasses.replace(recipe.compile_limits, memory_bytes=memory)

@@ -5,6 +5,10 @@ from __future__ import annotations
 from verifier.languages.base import Recipe
 from verifier.types import Harness
 
+# Where a sandbox may lay precompiled headers (`sandbox.namespaces.headers`); a folder that is not
+# there is no matter to g++. Of images the header is below /usr/include itself.
+PRECOMPILED = "/precompiled"
+
 CPP = Recipe(
     name="cpp",
     aliases=(
@@ -32,6 +36,7 @@ CPP = Recipe(
         "-pipe",
         "-DONLINE_JUDGE",
         "-fmax-errors=10",
+        f"-I{PRECOMPILED}",
         "-o",
         "main",
         "main.cpp",

@@ -39,7 +39,7 @@ def suite_digest(suite: Suite) -> str:
         for limit in _limits(program.limits):
             put(limit)
 
-    put(_VERSION)
+    put(_VERSION if suite.deterministic else _VERSION + b" not deterministic")
     put(suite.kind.value)
     put(suite.fn_name)
     put(suite.comparator.name)

@@ -82,10 +82,21 @@ def load_suite(
     except SuiteError as error:
         raise RequestError("fn_name", error.problem) from None
     try:
-        suite = loader(_data(ground_truth, _key(fmt)), context)
+        data = _data(ground_truth, _key(fmt))
+        suite = _marked(loader(data, context), data)
     except RecursionError:
         raise SuiteError("ground_truth", "nested too deeply") from None
     return dataclasses.replace(suite, digest=suite_digest(suite))
+
+
+def _marked(suite: Suite, data: object) -> Suite:
+    """With what `deterministic` beside the tests says, in every format that is an object."""
+    said = data.get("deterministic") if isinstance(data, Mapping) else None
+    if said is None or said is True:
+        return suite
+    if said is not False:
+        raise SuiteError("deterministic", f"must be true or false, not {kind_of(said)}")
+    return dataclasses.replace(suite, deterministic=False)
 
 
 def _key(fmt: str) -> str:
@@ -140,7 +151,8 @@ def _auto(data: object, context: Context) -> Suite:
         return loader(data, context)
     for field in ("ground_truth", "reward_model"):  # a whole row of a verl data set
         if data.get(field) is not None:
-            return _auto(_data(data[field], "auto"), context)
+            inner = _data(data[field], "auto")
+            return _marked(_auto(inner, context), inner)
     raise SuiteError("ground_truth", f"no known format has the keys: {keys_of(data)}")
 
 
