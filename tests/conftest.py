@@ -10,6 +10,8 @@ import pytest
 
 # Else gRPC's C core reports every connection that a test breaks, between pytest's lines.
 os.environ.setdefault("GRPC_VERBOSITY", "ERROR")
+# Servers that tests start keep nothing in the home of who runs the tests.
+os.environ.setdefault("VERIFIER_CACHE_DIR", "")
 
 from verifier.engine import make_sandbox
 from verifier.errors import BackendError, GuaranteeError
@@ -63,3 +65,10 @@ def backend(request):
 def sandbox_of(backend):
     """Makes a sandbox of the backend; every one is closed afterwards by its user."""
     return functools.partial(make_sandbox, backend, image=IMAGE, accept=ACCEPTABLE)
+
+
+@pytest.fixture(scope="module")
+def namespaces():
+    """Skips where the namespaces backend cannot serve; makes a sandbox of it."""
+    require_backend("namespaces")
+    return functools.partial(make_sandbox, "namespaces", accept=ACCEPTABLE)

@@ -8,7 +8,13 @@ import textwrap
 
 import pytest
 
-from verifier.config import Settings, is_loopback, load_settings, read_testlib
+from verifier.config import (
+    Settings,
+    default_cache_dir,
+    is_loopback,
+    load_settings,
+    read_testlib,
+)
 from verifier.errors import ConfigError
 from verifier.limits import DEFAULT_LIMITS, MAX_LIMITS
 
@@ -210,3 +216,29 @@ def test_every_setting_is_documented_once_and_shown():
 def test_importing_the_package_loads_no_pydantic():
     code = "import sys, verifier; sys.exit(any(m.startswith('pydantic') for m in sys.modules))"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("env", "folder"),
+    [
+        ({"HOME": "/home/me"}, "/home/me/.cache/verifier"),
+        ({"HOME": "/home/me", "XDG_CACHE_HOME": "/scratch"}, "/scratch/verifier"),
+        ({"HOME": "/home/me", "XDG_CACHE_HOME": "relative"}, "/home/me/.cache/verifier"),
+    ],
+)
+def test_where_a_server_keeps_things(env, folder):
+    assert default_cache_dir(env) == folder
+
+
+def test_the_folder_is_unset_given_or_none():
+    assert load_settings(env={}).settings.cache_dir is None
+    assert load_settings(env={"VERIFIER_CACHE_DIR": ""}).settings.cache_dir == ""
+    given = load_settings(None, {"cache_dir": "/x"}, env={"VERIFIER_CACHE_DIR": ""})
+    assert given.settings.cache_dir == "/x"
+
+
+@pytest.mark.parametrize("key", ["compile_slots", "result_cache_bytes"])
+def test_what_zero_switches_off(key):
+    assert getattr(load_settings(None, {key: 0}, env={}).settings, key) == 0
+    with pytest.raises(ConfigError, match=key):
+        load_settings(None, {key: -1}, env={})

@@ -53,6 +53,7 @@ __all__ = [
     "Loaded",
     "SettingRow",
     "Settings",
+    "default_cache_dir",
     "is_loopback",
     "load_settings",
     "read_testlib",
@@ -138,6 +139,11 @@ class Settings(BaseSettings):
     slots: int | None = Field(
         None, ge=1, description="Programs that run at once; unset: the cores of this machine."
     )
+    pin_slots: bool = Field(
+        default=True,
+        description="Bind each slot, and so its programs, to one core; for a host whose cores are "
+        "shared with other work: false.",
+    )
     accept: Annotated[tuple[str, ...], NoDecode] = Field(
         (),
         description="Guarantees that may be missing on this host, by name (see `verifier doctor`).",
@@ -158,7 +164,10 @@ class Settings(BaseSettings):
         description="A testlib.h for checkers and interactors in C++ that do not bring their own.",
     )
     max_queue: int = Field(
-        1024, ge=1, description="Requests that may wait or run at once; more are refused."
+        16_384,
+        ge=1,
+        description="Requests that may wait or run at once, about 7 KB each beside their program; "
+        "more are refused.",
     )
     max_queue_bytes: int = Field(
         512 * _MIB, ge=_MIB, description="Bytes of requests held at once; more are refused."
@@ -172,6 +181,32 @@ class Settings(BaseSettings):
         512 * _MIB,
         ge=_MIB,
         description="Memory for suites that are kept; the least recently used go first.",
+    )
+    compile_slots: int | None = Field(
+        None,
+        ge=0,
+        description="Compilers that run at once beside the programs; unset: as many as slots; "
+        "0: programs are compiled where they run.",
+    )
+    cache_dir: str | None = Field(
+        None,
+        description="Folder of what is kept on disk: compiled programs, uploaded suites, "
+        "precompiled headers. Empty: nothing is. Unset: ~/.cache/verifier for `serve`, nothing "
+        "for other commands.",
+    )
+    compile_cache_bytes: int = Field(
+        256 * _MIB, ge=_MIB, description="Memory for compiled programs."
+    )
+    compile_cache_disk_bytes: int = Field(
+        1024 * _MIB, ge=_MIB, description="Disk for compiled programs, under cache_dir."
+    )
+    suite_store_disk_bytes: int = Field(
+        4096 * _MIB, ge=_MIB, description="Disk for suites uploaded with PutSuite, under cache_dir."
+    )
+    result_cache_bytes: int = Field(
+        64 * _MIB,
+        ge=0,
+        description="Memory for results, so that equal programs run once; 0: every request runs.",
     )
     stream_in_flight: int = Field(
         256, ge=1, description="Requests of one stream that wait or run at once."
@@ -207,6 +242,18 @@ class Settings(BaseSettings):
         if isinstance(value, str):
             return tuple(part.strip() for part in value.split(",") if part.strip())
         return value
+
+
+def default_cache_dir(env: Mapping[str, str] | None = None) -> str:
+    """Where a server keeps things: the XDG base directory's place for caches; "" without a home."""
+    environ = os.environ if env is None else env
+    base = environ.get("XDG_CACHE_HOME", "")
+    if not Path(base).is_absolute():
+        try:
+            base = str(Path(environ["HOME"] if "HOME" in environ else Path.home()) / ".cache")
+        except RuntimeError:
+            return ""
+    return str(Path(base) / "verifier")
 
 
 def read_testlib(path: str | os.PathLike[str] | None) -> bytes | None:

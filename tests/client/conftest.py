@@ -42,6 +42,8 @@ class Proxy:
         self._writers: set[asyncio.StreamWriter] = set()
         self._tasks: set[asyncio.Task[Any]] = set()
         self.connections = 0
+        self.bytes_up = 0
+        self.address = ""
 
     async def start(self) -> str:
         self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
@@ -51,14 +53,15 @@ class Proxy:
         self.connections += 1
         up_reader, up_writer = await asyncio.open_connection("127.0.0.1", self._upstream)
         self._writers |= {writer, up_writer}
-        for source, target in ((reader, up_writer), (up_reader, writer)):
-            task = asyncio.ensure_future(self._pump(source, target))
+        for source, target, up in ((reader, up_writer, True), (up_reader, writer, False)):
+            task = asyncio.ensure_future(self._pump(source, target, up=up))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
 
-    async def _pump(self, source, target) -> None:
+    async def _pump(self, source, target, *, up: bool) -> None:
         try:
             while data := await source.read(65536):
+                self.bytes_up += len(data) * up
                 target.write(data)
                 await target.drain()
         except (ConnectionError, asyncio.CancelledError):
@@ -102,6 +105,7 @@ class Scripted(rpc.VerifierServicer):
         self.cut: Callable[[], None] = lambda: None
         self.stuck = 0
         self.uploads: list[bytes] = []
+        self.before_upload: Callable[[], Awaitable[Any]] | None = None
 
     def _next(self, request: pb.ScoreRequest) -> Any:
         self.requests.append(request)
@@ -195,6 +199,8 @@ class Scripted(rpc.VerifierServicer):
         )
 
     async def PutSuite(self, requests, context):
+        if self.before_upload is not None:
+            await self.before_upload()
         self.uploads.append(b"".join([request.chunk async for request in requests]))
         return pb.PutSuiteResponse(digest="d" * 64, cases=1, size_bytes=len(self.uploads[-1]))
 
@@ -202,6 +208,22 @@ class Scripted(rpc.VerifierServicer):
         return pb.GetInfoResponse(
             version="1", slots=3, max_message_bytes=self.max_message_bytes, max_queue=9
         )
+
+
+@pytest.fixture
+async def proxy_to() -> AsyncIterator[Callable[[str], Awaitable[Proxy]]]:
+    """Puts a proxy before HOST:PORT; its `address` is for the client."""
+    proxies: list[Proxy] = []
+
+    async def make(address: str) -> Proxy:
+        proxy = Proxy(int(address.rpartition(":")[2]))
+        proxy.address = await proxy.start()
+        proxies.append(proxy)
+        return proxy
+
+    yield make
+    for proxy in proxies:
+        await proxy.stop()
 
 
 class Server:

@@ -45,6 +45,7 @@ class StubInfo:
     default_limits: Limits = DEFAULT_LIMITS
     max_limits: Limits = MAX_LIMITS
     max_queue: int = 1024
+    notes: tuple[str, ...] = ()
 
 
 def accepted(task: ScoreTask) -> Result:

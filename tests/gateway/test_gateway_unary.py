@@ -22,6 +22,7 @@ from verifier.types import (
     Result,
     RunFacts,
     RunOutcome,
+    ScorePolicy,
     Status,
     Timing,
     Trust,
@@ -93,6 +94,7 @@ async def test_everything_in_a_result_crosses_the_wire(serve, request_of):
         timing=Timing(1, 2, 3, 4, 5),
         trust=Trust.IN_PROCESS,
         cached=True,
+        stopped="stopped after case 1",
     )
     answer = await running.stub.Score(request_of())
     first, second = answer.cases
@@ -103,6 +105,7 @@ async def test_everything_in_a_result_crosses_the_wire(serve, request_of):
     assert (answer.compile.ok, answer.compile.cached) == (True, True)
     assert (answer.compile.cpu_time_s, answer.compile.message) == (1.5, b"warn")
     assert answer.timing.total_s == 5
+    assert values.result_from_pb(answer).stopped == answer.stopped == "stopped after case 1"
 
 
 async def test_the_deadline_of_the_rpc_goes_to_the_engine(serve, request_of):
@@ -138,6 +141,8 @@ async def test_the_deadline_of_the_rpc_goes_to_the_engine(serve, request_of):
         ({"checker": {"source": b"x", "limits": {"cpu_time_s": 1e9}}}, "checker.limits.cpu_time_s"),
         ({"interactor": {"source": b"x", "language": "klingon"}}, "interactor.language"),
         ({"score_policy": {"name": "best_of"}}, "score_policy.name"),
+        ({"score_policy": {"total_cpu_time_s": -1.0}}, "score_policy.total_cpu_time_s"),
+        ({"score_policy": {"total_cpu_time_s": math.inf}}, "score_policy.total_cpu_time_s"),
         ({"excerpt_bytes": 2**31}, "excerpt_bytes"),
         ({"deadline_s": 0.0}, "deadline_s"),
         ({"deadline_s": math.nan}, "deadline_s"),
@@ -155,17 +160,12 @@ async def test_a_wrong_field_is_refused_by_name(serve, request_of, fields, field
     assert running.engine.tasks == []
 
 
-@pytest.mark.parametrize(
-    "fields",
-    [
-        {"score_policy": {"name": "pass_rate", "max_time_limit_hits": 2}},
-        {"score_policy": {"name": "pass_rate", "total_cpu_time_s": 2}},
-    ],
-)
-async def test_what_is_not_built_is_refused_as_such(serve, request_of, fields):
+async def test_an_early_stop_reaches_the_engine(serve, request_of):
     running = await serve()
-    error = await refused(running.stub.Score(request_of(**fields)))
-    assert error.code() is Code.UNIMPLEMENTED
+    bounds = {"max_time_limit_hits": 2, "total_cpu_time_s": 2.5}
+    await running.stub.Score(request_of(score_policy={"name": "pass_rate", **bounds}))
+    (task,) = running.engine.tasks
+    assert task.policy == ScorePolicy(**bounds)
 
 
 @pytest.mark.parametrize(

@@ -162,8 +162,8 @@ async def open_engine(
         GuaranteeError: The host lacks a guarantee that was not accepted by name.
         BackendError: The backend cannot serve.
     """
-    from verifier.config import load_settings, read_testlib
-    from verifier.engine import Engine, make_sandbox
+    from verifier.config import load_settings
+    from verifier.engine import engine_of, make_sandbox
 
     flags = {
         "backend": backend,
@@ -181,16 +181,9 @@ async def open_engine(
         allow_unsafe=settings.allow_unsafe,
         image=settings.image,
         runtime=settings.runtime,
+        cache_dir=settings.cache_dir,
     )
-    engine = Engine(
-        sandbox,
-        slots=settings.slots,
-        default_limits=settings.default_limits.to_limits(),
-        max_limits=settings.max_limits.to_limits(),
-        max_queue=settings.max_queue,
-        accept=frozenset(settings.accept),
-        testlib=read_testlib(settings.testlib),
-    )
+    engine = engine_of(settings, sandbox)
     try:
         await engine.start()
     except BaseException:

@@ -49,6 +49,16 @@ def serve(
     image: ImageOption = None,
     runtime: RuntimeOption = None,
     testlib: TestlibOption = None,
+    cache_dir: Annotated[
+        str | None,
+        typer.Option(
+            "--cache-dir",
+            metavar="DIR",
+            help="Keeps compiled programs, uploaded suites and precompiled headers. Default: "
+            "~/.cache/verifier; '' keeps nothing on disk.",
+            show_default=False,
+        ),
+    ] = None,
     config: Annotated[
         Path | None,
         typer.Option(
@@ -81,13 +91,16 @@ def serve(
         "image": image,
         "runtime": runtime,
         "testlib": None if testlib is None else str(testlib),
+        "cache_dir": cache_dir,
         "insecure_bind": insecure_bind or None,
     }
 
     async def work() -> ExitCode:
-        from verifier.config import load_settings
+        from verifier.config import default_cache_dir, load_settings
 
-        loaded = load_settings(config, flags)
+        settings = load_settings(config, flags).settings
+        if settings.cache_dir is None:
+            settings = settings.model_copy(update={"cache_dir": default_cache_dir()})
         try:
             from verifier.gateway import serve as serve_gateway
         except ModuleNotFoundError as error:
@@ -96,7 +109,7 @@ def serve(
                 f"the gateway needs {error.name}, which is not installed",
                 "pip install 'sandbox-verifier[server]'",
             )
-        await serve_gateway(loaded.settings)
+        await serve_gateway(settings)
         return ExitCode.OK
 
     execute(work)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, cast
 
@@ -14,7 +16,8 @@ from verifier.client.convert import ground_truth_bytes, info_from_pb, run_reques
 from verifier.client.many import ManyCalls
 from verifier.client.retry import RetryPolicy, call_with_retries
 from verifier.client.types import RunCall, ScoreCall, ServerInfo
-from verifier.errors import VerifierError
+from verifier.client.uploads import ATTEMPTS, UPLOAD_ABOVE_BYTES, Uploads
+from verifier.errors import DeadlineError, UnknownSuiteError, VerifierError
 from verifier.types import (
     Checker,
     Comparator,
@@ -53,6 +56,8 @@ class AsyncClient:
         client_id: Names the caller for fair shares.
         retry: How often a call is tried.
         max_in_flight: Calls under way at once, in each loop; more wait here.
+        upload_above_bytes: A ground truth bigger than this is uploaded once and named by its digest
+            from then on; None: each goes along with its request.
     """
 
     def __init__(
@@ -63,9 +68,11 @@ class AsyncClient:
         client_id: str = "",
         retry: RetryPolicy = _DEFAULT_RETRY,
         max_in_flight: int = 128,
+        upload_above_bytes: int | None = UPLOAD_ABOVE_BYTES,
     ) -> None:
         """Open nothing."""
         self.target = target
+        self._upload_above_bytes = upload_above_bytes
         self._timeout_s = timeout_s
         self._client_id = client_id
         self._retry = retry
@@ -247,6 +254,7 @@ class AsyncClient:
             "client_id": self._client_id,
             "retry": self._retry,
             "max_in_flight": self._max_in_flight,
+            "upload_above_bytes": self._upload_above_bytes,
         }
 
     async def perform(self, operation: str, *args: Any) -> object:
@@ -260,11 +268,41 @@ class AsyncClient:
         }
         return await operations[operation](*args)
 
+    def _uploads_here(self) -> Uploads:
+        here = self._channels.here()
+        if here.uploads is None:
+            here.uploads = Uploads(self._put_suite, self._upload_above_bytes)
+        return here.uploads
+
     async def _score(self, call: ScoreCall) -> Result:
+        uploads = self._uploads_here()
+        if not isinstance(call.ground_truth, (str, bytes, type(None))):
+            # Written once, not for each look at it.
+            call = replace(call, ground_truth=ground_truth_bytes(call.ground_truth))
+        big = await uploads.big(call)
+        if big is None:
+            return await self._score_as(call, call.deadline_s)
+        loop = asyncio.get_running_loop()
+        timeout_s = self._timeout_s if call.deadline_s is None else call.deadline_s
+        end = None if timeout_s is None else loop.time() + timeout_s
+        for _ in range(ATTEMPTS):
+            try:
+                named, upload = await asyncio.wait_for(
+                    uploads.named(call, big), None if end is None else end - loop.time()
+                )
+            except asyncio.TimeoutError:
+                raise DeadlineError(f"not uploaded within {timeout_s:g} s") from None
+            try:
+                return await self._score_as(named, None if end is None else end - loop.time())
+            except UnknownSuiteError:
+                uploads.forget(big, upload)
+        return await self._score_as(call, None if end is None else end - loop.time())
+
+    async def _score_as(self, call: ScoreCall, deadline_s: float | None) -> Result:
         request = score_request(
             call, request_id=call.request_id, client_id=self._client_id, deadline_s=None
         )
-        message: pb.ScoreResponse = await self._unary("Score", request, call.deadline_s)
+        message: pb.ScoreResponse = await self._unary("Score", request, deadline_s)
         if message.error_code:
             raise error_from_code(message.error_code, message.error, message.retry_after_s)
         return values.result_from_pb(message)
@@ -281,6 +319,7 @@ class AsyncClient:
             timeout_s=self._timeout_s,
             window=self._max_in_flight,
             max_message_bytes=self._ask_max_message_bytes,
+            uploads=self._uploads_here(),
         )
         return await batch.run()
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 import asyncio
 import os
 import weakref
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import grpc.aio
 
 from verifier.v1 import verifier_pb2_grpc as rpc
 from verifier.wire.forked import mark_used
+
+if TYPE_CHECKING:
+    from verifier.client.uploads import Uploads
 
 __all__ = ["Channels"]
 
@@ -33,9 +36,9 @@ _OPTIONS = (
 
 
 class _Open:
-    """What one loop of one process has: a channel, its stub, and places for unary calls."""
+    """What one loop of one process has: a channel, its stub, places for unary calls, uploads."""
 
-    __slots__ = ("__weakref__", "channel", "loop", "pid", "places", "stub")
+    __slots__ = ("__weakref__", "channel", "loop", "pid", "places", "stub", "uploads")
 
     def __init__(self, target: str, loop: asyncio.AbstractEventLoop, max_in_flight: int) -> None:
         self.pid = os.getpid()
@@ -44,6 +47,7 @@ class _Open:
         # The generated stubs are untyped; the two callers of this know what they call.
         self.stub: Any = rpc.VerifierStub(self.channel)
         self.places = asyncio.Semaphore(max_in_flight)
+        self.uploads: Uploads | None = None
 
 
 _live: weakref.WeakSet[_Open] = weakref.WeakSet()

@@ -4,6 +4,8 @@
        ^                                   |-----its deadline passed-----> done (INFRA_ERROR)
        +---refused as overloaded, or the stream died; attempts are left----+
 
+A call whose ground truth is big waits until that is uploaded (`uploads`), and others go first.
+
 When the stream dies, a new one carries only what has no answer yet. A call's deadline begins when
 it is first sent, and goes with it, so that the gateway kills its program too. Streams that die
 without one answer are counted: after `max_attempts` of them in a row all that is left is given up,
@@ -25,10 +27,12 @@ import grpc.aio
 from verifier.client.convert import score_request
 from verifier.client.retry import RETRYABLE, Backoff, RetryPolicy, pause
 from verifier.client.types import ScoreCall
+from verifier.client.uploads import ATTEMPTS, Big, Uploads
 from verifier.errors import (
     DeadlineError,
     GatewayUnavailableError,
     RequestError,
+    UnknownSuiteError,
     VerifierError,
 )
 from verifier.types import Outcome, Result
@@ -59,6 +63,10 @@ class _Item:
     attempts: int = 0
     end: float | None = None
     timer: asyncio.TimerHandle | None = None
+    big: Big | None = None
+    # How it was last sent: of which upload the digest is, and how often that was not known.
+    upload: int = 0
+    unknown: int = 0
 
 
 class ManyCalls:
@@ -72,6 +80,7 @@ class ManyCalls:
         timeout_s: Deadline of a call that has none of its own.
         window: Calls in flight at most.
         max_message_bytes: Asks the gateway for its bound; None when it does not say.
+        uploads: Of the client.
     """
 
     def __init__(
@@ -84,8 +93,13 @@ class ManyCalls:
         timeout_s: float | None,
         window: int,
         max_message_bytes: Callable[[], Awaitable[int | None]],
+        uploads: Uploads,
     ) -> None:
         """Nothing is sent yet."""
+        self._uploads = uploads
+        self._uploading: set[asyncio.Task[None]] = set()
+        # Of equal objects one is looked at; the calls keep them alive.
+        self._bigs: dict[tuple[int, str, str | None, str], Big | None] = {}
         self._open_stream = open_stream
         self._calls = calls
         self._client_id = client_id
@@ -114,6 +128,9 @@ class ManyCalls:
                 _disarm(item)
             for timer in self._timers:
                 timer.cancel()
+            for task in self._uploading:
+                task.cancel()
+            await asyncio.gather(*self._uploading, return_exceptions=True)
         return [result for result in self._results if result is not None]
 
     async def _run(self) -> None:
@@ -170,8 +187,10 @@ class ManyCalls:
         while True:
             item = await self._next()
             try:
+                if await self._goes_up_first(item):
+                    continue
                 request = await self._request(item)
-            except RequestError as exc:
+            except VerifierError as exc:
                 self._finish(item, unserved(exc, item.call.request_id))
                 continue
             if self._results[item.index] is not None:
@@ -186,17 +205,50 @@ class ManyCalls:
 
     async def _next(self) -> _Item:
         while True:
-            while self._waiting and len(self._in_flight) < self._window:
+            while self._waiting and len(self._in_flight) + len(self._uploading) < self._window:
                 item = self._waiting.popleft()
                 if self._results[item.index] is None:
                     return item
             self._room.clear()
             await self._room.wait()
 
+    async def _goes_up_first(self, item: _Item) -> bool:
+        """Whether its ground truth has to be uploaded; then it comes back when that is done."""
+        if item.unknown >= ATTEMPTS:
+            return False
+        if item.big is None:
+            call = item.call
+            key = (id(call.ground_truth), call.ground_truth_format, call.fn_name, call.data_source)
+            if key not in self._bigs:
+                self._bigs[key] = await self._uploads.big(call)
+            item.big = self._bigs[key]
+        if item.big is None or self._uploads.ready(item.big):
+            return False
+        self._arm(item)
+        task = asyncio.create_task(self._upload(item, item.big))
+        self._uploading.add(task)
+        return True
+
+    async def _upload(self, item: _Item, big: Big) -> None:
+        try:
+            await self._uploads.named(item.call, big)
+        except VerifierError as exc:
+            self._finish(item, unserved(exc, item.call.request_id))
+        else:
+            self._waiting.appendleft(item)
+        finally:
+            task = asyncio.current_task()
+            if task is not None:
+                self._uploading.discard(task)
+            self._room.set()
+
     async def _request(self, item: _Item) -> pb.ScoreRequest:
         left = self._arm(item)
+        call = item.call
+        if item.big is not None and item.unknown < ATTEMPTS:
+            call, item.upload = await self._uploads.named(call, item.big)
         request = score_request(
-            item.call, request_id=item.wire_id, client_id=self._client_id, deadline_s=left
+            call, request_id=item.wire_id, client_id=self._client_id, deadline_s=left
         )
         size = request.ByteSize()
         if size > _SURELY_FITS:
@@ -235,6 +287,11 @@ class ManyCalls:
         self._room.set()
         if message.error_code:
             error = error_from_code(message.error_code, message.error, message.retry_after_s)
+            if isinstance(error, UnknownSuiteError) and item.upload and item.big is not None:
+                self._uploads.forget(item.big, item.upload)
+                item.upload, item.unknown = 0, item.unknown + 1
+                self._waiting.appendleft(item)
+                return
             if isinstance(error, RETRYABLE):
                 self._window = max(1, self._window // 2)
                 self._again_or_never(item, error)

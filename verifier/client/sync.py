@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from verifier.client.aio import AsyncClient
 from verifier.client.retry import RetryPolicy
 from verifier.client.types import ScoreCall, ServerInfo
+from verifier.client.uploads import UPLOAD_ABOVE_BYTES
 from verifier.types import (
     Checker,
     Comparator,
@@ -89,6 +90,7 @@ class Client:
         client_id: str = "",
         retry: RetryPolicy = _DEFAULT_RETRY,
         max_in_flight: int = 128,
+        upload_above_bytes: int | None = UPLOAD_ABOVE_BYTES,
     ) -> None:
         """Open nothing."""
         self.target = target
@@ -98,6 +100,7 @@ class Client:
             client_id=client_id,
             retry=retry,
             max_in_flight=max_in_flight,
+            upload_above_bytes=upload_above_bytes,
         )
 
     def __enter__(self) -> Self:

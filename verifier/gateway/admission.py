@@ -42,6 +42,12 @@ class Ticket:
         self._admission.reserve(size)
         self._size += size
 
+    def shrink(self, size: int) -> None:
+        """Count no more than so many bytes from now on: the rest was let go of."""
+        if size < self._size:
+            self._admission.free(self._size - size)
+            self._size = size
+
     def __enter__(self) -> Self:
         return self
 
@@ -132,6 +138,10 @@ class Admission:
             held = f"{self._bytes} of {self._max_bytes} bytes are held"
             raise OverloadedError(f"the queue is full ({held})", _RETRY_AFTER_S)
         self._bytes += size
+
+    def free(self, size: int) -> None:
+        """Count bytes of a request no longer; it goes on."""
+        self._bytes -= size
 
     def release(self, size: int) -> None:
         """Give a place back (`Ticket` does)."""

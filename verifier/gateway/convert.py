@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 from verifier import languages
 from verifier._version import __version__
 from verifier.config import Settings
+from verifier.engine.budget import check_policy
 from verifier.engine.checkers import check_task
-from verifier.errors import RequestError, UnimplementedError
+from verifier.errors import RequestError
 from verifier.extraction import POLICIES
 from verifier.judging import COMPARATORS, SCORE_POLICIES
 from verifier.limits import resolve
@@ -54,7 +55,6 @@ def score_task(request: pb.ScoreRequest, *, defaults: Limits, ceilings: Limits) 
 
     Raises:
         RequestError: A field is wrong.
-        UnimplementedError: It asks for what is not built.
     """
     _check_ids(request.request_id, request.client_id)
     if request.WhichOneof("suite") is None:
@@ -89,6 +89,7 @@ def score_task(request: pb.ScoreRequest, *, defaults: Limits, ceilings: Limits) 
         interactor=values.interactor_from_pb(request.interactor)
         if request.HasField("interactor")
         else None,
+        no_cache=request.no_cache,
     )
     # The engine looks again, with the suite at hand; here a wrong field is refused early.
     check_task(task, ceilings)
@@ -189,7 +190,7 @@ def info_to_pb(info: EngineInfo, settings: Settings) -> pb.GetInfoResponse:
         score_policies=SCORE_POLICIES,
         ground_truth_formats=FORMATS,
         extraction_policies=POLICIES,
-        notes=host_notes(),
+        notes=(*info.notes, *host_notes()),
     )
 
 
@@ -220,10 +221,7 @@ def _comparator(message: pb.Comparator) -> Comparator:
 def _policy(message: pb.ScorePolicy) -> ScorePolicy:
     policy = values.policy_from_pb(message)
     _one_of("score_policy.name", policy.name, SCORE_POLICIES)
-    if message.max_time_limit_hits:
-        raise UnimplementedError("score_policy.max_time_limit_hits: not implemented yet")
-    if message.total_cpu_time_s:
-        raise UnimplementedError("score_policy.total_cpu_time_s: not implemented yet")
+    check_policy(policy)
     return policy
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import logging
 import signal
 import sys
@@ -18,13 +19,13 @@ from typing import TYPE_CHECKING
 
 import grpc.aio
 
-from verifier.config import Settings, read_testlib, split_address
+from verifier.config import Settings, split_address
 from verifier.errors import ConfigError
 from verifier.gateway.admission import Admission
 from verifier.gateway.health import Health, add_reflection
 from verifier.gateway.service import Service
 from verifier.gateway.servicer import Servicer
-from verifier.gateway.suites import SuiteStore
+from verifier.gateway.suites import SuiteStore, suite_disk
 from verifier.v1 import verifier_pb2_grpc as rpc
 from verifier.wire.forked import mark_used
 
@@ -38,6 +39,7 @@ _log = logging.getLogger("verifier.gateway")
 
 # After the last request let go of its place, its answer still has to be written.
 _FLUSH_S = 1.0
+_GC_THRESHOLDS = (10_000, 20, 20)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +85,11 @@ class Gateway:
         settings = self._settings
         mark_used()
         admission = self._admission = Admission(settings.max_queue, settings.max_queue_bytes)
-        self._suites = SuiteStore(settings.suite_store_bytes, max_cases=settings.max_cases)
+        self._suites = SuiteStore(
+            settings.suite_store_bytes,
+            max_cases=settings.max_cases,
+            disk=suite_disk(settings.cache_dir, settings.suite_store_disk_bytes),
+        )
         service = Service(self._engine, settings, admission, self._suites)
         server = self._server = grpc.aio.server(
             options=_server_options(settings), maximum_concurrent_rpcs=2 * settings.max_queue + 64
@@ -202,6 +208,7 @@ async def serve(
                 await starting
             return
         bound = starting.result()
+        _collect_rarely()
         say(f"grpc listening on {bound.grpc}")
         if bound.http is not None:
             say(f"http listening on {bound.http}")
@@ -216,25 +223,17 @@ async def serve(
 
 
 def _make_engine(settings: Settings) -> Engine:
-    from verifier.engine import Engine, make_sandbox
+    from verifier.engine import engine_of, make_sandbox
 
-    accept = frozenset(settings.accept)
     sandbox = make_sandbox(
         settings.backend,
-        accept=accept,
+        accept=settings.accept,
         allow_unsafe=settings.allow_unsafe,
         image=settings.image,
         runtime=settings.runtime,
+        cache_dir=settings.cache_dir,
     )
-    return Engine(
-        sandbox,
-        slots=settings.slots,
-        default_limits=settings.default_limits.to_limits(),
-        max_limits=settings.max_limits.to_limits(),
-        max_queue=settings.max_queue,
-        accept=accept,
-        testlib=read_testlib(settings.testlib),
-    )
+    return engine_of(settings, sandbox)
 
 
 def _server_options(settings: Settings) -> tuple[tuple[str, int], ...]:
@@ -262,6 +261,18 @@ def _bind(server: grpc.aio.Server, address: str) -> str:
         return address
     host, _ = split_address(address)
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def _collect_rarely() -> None:
+    """Keep the collector of cycles out of the way of requests.
+
+    Every queued request is some dozens of objects: with 10,000 of them in line a full collection
+    held the loop for 0.1 s and more, and the default thresholds ask for one all the time while a
+    queue grows. What was made until now stays for good and is not looked at any more.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(*_GC_THRESHOLDS)
 
 
 def _print_line(line: str) -> None:

@@ -17,6 +17,7 @@ from verifier.errors import RequestError, SuiteError
 from verifier.gateway import convert
 from verifier.gateway.admission import Admission
 from verifier.gateway.suites import Source, SuiteStore
+from verifier.gateway.turns import Turns
 from verifier.types import Outcome, Result, Suite
 from verifier.v1 import verifier_pb2 as pb
 from verifier.wire import convert as values
@@ -51,6 +52,7 @@ class Service:
     ) -> None:
         """Nothing runs yet."""
         self.admission = admission
+        self.turns = Turns()
         self.settings = settings
         self._engine = engine
         self._suites = suites
@@ -81,8 +83,9 @@ class Service:
             VerifierError: Refused, or there is no verdict.
         """
         started = self._clock()
-        with self.admission.admit(request.ByteSize()):
+        with self.admission.admit(request.ByteSize()) as ticket:
             task = convert.score_task(request, defaults=self._defaults, ceilings=self._ceilings)
+            request_id = request.request_id
             try:
                 suite = await self._suite(request)
                 if request.HasField("deadline_s"):
@@ -91,9 +94,14 @@ class Service:
                     )
                 if left_s is not None:
                     left_s -= self._clock() - started
-                result = await self._engine.score(replace(task, suite=suite, deadline_s=left_s))
+                # Thousands may wait in line: what was read of a message is not held beside it.
+                ticket.shrink(len(request.response))
+                del request
+                work = self._engine.score(replace(task, suite=suite, deadline_s=left_s))
+                del task
+                result = await work
             except SuiteError as exc:
-                return self._invalid_suite(request.request_id, exc)
+                return self._invalid_suite(request_id, exc)
             return await self._respond(result, suite)
 
     async def run(self, request: pb.RunRequest, left_s: float | None = None) -> pb.RunResponse:
@@ -143,18 +151,22 @@ class Service:
                 data += message.chunk
             if not data:
                 raise RequestError("chunk", "empty: there was no ground truth in the stream")
-            suite = await self._suites.load(Source(bytes(data), fmt, fn_name))
-            return pb.PutSuiteResponse(
-                digest=suite.digest, cases=len(suite.cases), size_bytes=len(data)
-            )
+            size = len(data)
+            source = Source(bytes(data), fmt, fn_name)
+            del data  # one copy less while it is parsed
+            suite = await self._suites.put(source)
+            return pb.PutSuiteResponse(digest=suite.digest, cases=len(suite.cases), size_bytes=size)
 
     def info(self) -> pb.GetInfoResponse:
         """What this gateway is."""
-        return convert.info_to_pb(self._engine.info(), self.settings)
+        info = self._engine.info()
+        if self._suites.problem:
+            info = replace(info, notes=(*info.notes, self._suites.problem))
+        return convert.info_to_pb(info, self.settings)
 
     async def _suite(self, request: pb.ScoreRequest) -> Suite:
         if request.WhichOneof("suite") == "suite_digest":
-            return self._suites.get(request.suite_digest)
+            return await self._suites.fetch(request.suite_digest)
         fmt = convert.ground_truth_format(request.ground_truth_format)
         return await self._suites.load(Source(request.ground_truth, fmt, request.fn_name or None))
 

@@ -37,6 +37,7 @@ class Servicer(rpc.VerifierServicer):  # type: ignore[misc] # the generated base
     ) -> pb.ScoreResponse:
         """One response against one suite."""
         try:
+            await self._service.turns.take(request.priority)
             return await self._service.score(request, context.time_remaining())
         except Exception as exc:  # noqa: BLE001 - the boundary: all become statuses
             await _refuse(context, exc)

@@ -93,7 +93,12 @@ class ScoreSession:
                 await self._write(_refused(request.request_id, refusal))
                 self._places.release()
                 continue
-            self._items[request.request_id] = asyncio.create_task(self._item(request))
+            await self._service.turns.take(request.priority)
+            # In a box: while it waits for a slot, nobody holds the message (see `Service.score`).
+            box = [request]
+            request_id = request.request_id
+            del request
+            self._items[request_id] = asyncio.create_task(self._item(request_id, box))
 
     def _refusal(self, request_id: str) -> RequestError | None:
         if not request_id:
@@ -104,19 +109,16 @@ class ScoreSession:
             )
         return None
 
-    async def _item(self, request: pb.ScoreRequest) -> None:
-        request_id = request.request_id
+    async def _item(self, request_id: str, box: list[pb.ScoreRequest]) -> None:
         try:
             try:
-                response = await self._service.score(request, self._context.time_remaining())
+                response = await self._service.score(box.pop(), self._context.time_remaining())
             except VerifierError as exc:
                 response = _refused(request_id, exc)
             except Exception as exc:  # noqa: BLE001 - the boundary: no item ends the stream
                 # A bug of ours: this item has no verdict, the others go on.
                 _log.exception("unexpected error in a stream")
                 response = _refused(request_id, InfraError(f"internal error: {type(exc).__name__}"))
-            # Its big parts are not needed while a slow reader makes the answer wait.
-            del request
             await self._write(response)
         except grpc.aio.BaseError:
             # The RPC ended before its answer was written; `serve` is cancelled for the same reason.

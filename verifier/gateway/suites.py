@@ -5,6 +5,10 @@ of the raw bytes to the parsed suite, and the suite's own digest to it too, so t
 suite can be named. It holds what it holds within a budget of bytes; the least recently used go
 first.
 
+Where there is a folder for it, what was uploaded is on disk too, as it came: a suite that memory
+has let go is read back by its digest, parsed again, and believed only if that gives the same
+digest.
+
 Parsing is pure and may be slow, so anything big is parsed in a thread, once for all who wait for
 it.
 """
@@ -12,18 +16,24 @@ it.
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import ctypes
 import hashlib
+import json
+import struct
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import TypeVar
+from pathlib import Path
+from typing import Any, TypeVar
 
-from verifier.errors import SuiteError, UnknownSuiteError
+from verifier._disk_cache import DiskCache
+from verifier.errors import RequestError, SuiteError, UnknownSuiteError
 from verifier.testcases import load_suite
 from verifier.types import Suite
 
-__all__ = ["Source", "SuiteStore"]
+__all__ = ["Source", "SuiteStore", "suite_disk"]
 
 _T = TypeVar("_T")
 
@@ -35,6 +45,16 @@ _PARSERS = 2
 # What a case costs in memory besides its data.
 _CASE_OVERHEAD = 250
 _MAX_REMEMBERED_ERRORS = 1024
+_LENGTH = struct.Struct("!I")
+# Parsing holds a ground truth three times over; the C library would keep what is freed then.
+_TRIM_ABOVE_BYTES = 4 * 1024 * 1024
+
+
+def suite_disk(cache_dir: str | None, budget_bytes: int) -> DiskCache | None:
+    """Where uploaded suites are kept below the operator's folder; None where there is no folder."""
+    if not cache_dir:
+        return None
+    return DiskCache(Path(cache_dir).expanduser().resolve() / "suites", budget_bytes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +88,7 @@ class SuiteStore:
             not kept.
         max_cases: Cases of one suite; more is a `SuiteError`.
         parse: In the place of `verifier.testcases.load_suite`.
+        disk: For uploads, behind the memory.
     """
 
     def __init__(
@@ -76,9 +97,11 @@ class SuiteStore:
         *,
         max_cases: int = 100_000,
         parse: Callable[..., Suite] = load_suite,
+        disk: DiskCache | None = None,
     ) -> None:
         """An empty store."""
         self._budget = budget_bytes
+        self._disk = disk
         self._max_cases = max_cases
         self._parse = parse
         self._entries: OrderedDict[str, _Entry] = OrderedDict()
@@ -99,20 +122,53 @@ class SuiteStore:
     def close(self) -> None:
         """Free the threads."""
         self._threads.shutdown(wait=False, cancel_futures=True)
+        if self._disk is not None:
+            self._disk.close()
+
+    @property
+    def problem(self) -> str:
+        """Why the disk is not used at the moment; "" while it is, or where there is none."""
+        return "" if self._disk is None else self._disk.problem
 
     def get(self, digest: str) -> Suite:
-        """The suite with this digest.
+        """The suite with this digest, if memory holds it.
+
+        Raises:
+            UnknownSuiteError: It does not.
+        """
+        entry = self._entries.get(digest)
+        if entry is None:
+            raise _unknown(digest)
+        self._entries.move_to_end(digest)
+        return entry.suite
+
+    async def fetch(self, digest: str) -> Suite:
+        """The suite with this digest, wherever it is.
 
         Raises:
             UnknownSuiteError: It is not held.
         """
-        entry = self._entries.get(digest)
-        if entry is None:
-            raise UnknownSuiteError(
-                "suite_digest", f"{digest[:80]!r} is not held here: upload it with PutSuite"
+        if self._disk is None or digest in self._entries:
+            return self.get(digest)
+        return await self._shared(_disk_key(digest).encode(), lambda: self._read(digest))
+
+    async def put(self, source: Source) -> Suite:
+        """An upload: `load`, and it can be named by its digest afterwards.
+
+        Raises:
+            SuiteError: It is unusable.
+            RequestError: It cannot be kept.
+        """
+        suite = await self.load(source)
+        if self._disk is not None:
+            await self._in_thread(lambda: self._write(suite.digest, source))
+        elif suite.digest not in self._entries:
+            raise RequestError(
+                "chunk",
+                f"the suite takes {_cost(suite)} bytes of memory, and all suites together may take "
+                f"{self._budget}: send it with each request, or raise suite_store_bytes",
             )
-        self._entries.move_to_end(digest)
-        return entry.suite
+        return suite
 
     async def load(self, source: Source) -> Suite:
         """The suite of a ground truth, parsed at most once.
@@ -134,9 +190,13 @@ class SuiteStore:
             except SuiteError as exc:
                 raise self._remember(key, exc) from None
             return self._keep(key, suite, _cost(suite))
+        return await self._shared(key, lambda: self._parse_big(key, source))
+
+    async def _shared(self, key: bytes, work: Callable[[], Coroutine[Any, Any, Suite]]) -> Suite:
+        """Once for all who want it at a time."""
         task = self._pending.get(key)
         if task is None:
-            task = asyncio.ensure_future(self._parse_big(key, source))
+            task = asyncio.create_task(work())
             self._pending[key] = task
             task.add_done_callback(lambda done: self._forget(key, done))
         # One caller's cancellation is not the others'.
@@ -147,7 +207,41 @@ class SuiteStore:
             suite, cost = await self._in_thread(lambda: _with_cost(self._parse_now(source)))
         except SuiteError as exc:
             raise self._remember(key, exc) from None
+        if cost > _TRIM_ABOVE_BYTES:
+            await self._in_thread(_trim)
         return self._keep(key, suite, cost)
+
+    async def _read(self, digest: str) -> Suite:
+        """From the disk."""
+
+        def read() -> tuple[bytes, Suite, int] | None:
+            disk, name = self._disk, _disk_key(digest)
+            data = None if disk is None else disk.get(name)
+            if disk is None or data is None:
+                return None
+            source = _source_of(data)
+            del data
+            try:
+                suite = None if source is None else self._parse_now(source)
+            except SuiteError:
+                suite = None
+            if source is None or suite is None or suite.digest != digest:
+                disk.remove(name)
+                return None
+            return source.key(), suite, _cost(suite)
+
+        found = await self._in_thread(read)
+        if found is None:
+            raise _unknown(digest)
+        return self._keep(*found)
+
+    def _write(self, digest: str, source: Source) -> None:
+        """To the disk, once."""
+        disk, name = self._disk, _disk_key(digest)
+        if disk is None or disk.touch(name):
+            return
+        head = json.dumps({"fmt": source.fmt, "fn_name": source.fn_name}).encode()
+        disk.put(name, _LENGTH.pack(len(head)), head, source.data)
 
     def _forget(self, key: bytes, done: asyncio.Task[Suite]) -> None:
         self._pending.pop(key, None)
@@ -196,6 +290,33 @@ class SuiteStore:
 
     async def _in_thread(self, work: Callable[[], _T]) -> _T:
         return await asyncio.get_running_loop().run_in_executor(self._threads, work)
+
+
+def _trim() -> None:
+    """Give freed memory back to the system, where the C library is glibc."""
+    with contextlib.suppress(AttributeError):
+        ctypes.CDLL(None).malloc_trim(0)
+
+
+def _unknown(digest: str) -> UnknownSuiteError:
+    return UnknownSuiteError(
+        "suite_digest", f"{digest[:80]!r} is not held here: upload it with PutSuite"
+    )
+
+
+def _disk_key(digest: str) -> str:
+    # What a request names never becomes a file name as it is.
+    return hashlib.sha256(digest.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _source_of(data: memoryview) -> Source | None:
+    """What `_write` wrote."""
+    try:
+        (length,) = _LENGTH.unpack_from(data)
+        head = json.loads(bytes(data[_LENGTH.size : _LENGTH.size + length]))
+        return Source(bytes(data[_LENGTH.size + length :]), head["fmt"], head["fn_name"])
+    except (ValueError, LookupError, TypeError, struct.error):
+        return None
 
 
 def _copy(error: SuiteError) -> SuiteError:

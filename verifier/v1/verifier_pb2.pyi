@@ -245,7 +245,7 @@ class Timing(_message.Message):
     def __init__(self, cpu_time_s: _Optional[float] = ..., wall_time_s: _Optional[float] = ..., queue_s: _Optional[float] = ..., compile_s: _Optional[float] = ..., total_s: _Optional[float] = ...) -> None: ...
 
 class ScoreResponse(_message.Message):
-    __slots__ = ("request_id", "outcome", "score", "status", "passed", "total", "cases", "extraction", "compile", "timing", "scorer", "runner", "cached", "trust", "error", "error_code", "suite_digest", "versions", "retry_after_s")
+    __slots__ = ("request_id", "outcome", "score", "status", "passed", "total", "cases", "extraction", "compile", "timing", "scorer", "runner", "cached", "trust", "error", "error_code", "suite_digest", "versions", "retry_after_s", "stopped")
     class VersionsEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -272,6 +272,7 @@ class ScoreResponse(_message.Message):
     SUITE_DIGEST_FIELD_NUMBER: _ClassVar[int]
     VERSIONS_FIELD_NUMBER: _ClassVar[int]
     RETRY_AFTER_S_FIELD_NUMBER: _ClassVar[int]
+    STOPPED_FIELD_NUMBER: _ClassVar[int]
     request_id: str
     outcome: Outcome
     score: float
@@ -291,7 +292,8 @@ class ScoreResponse(_message.Message):
     suite_digest: str
     versions: _containers.ScalarMap[str, str]
     retry_after_s: float
-    def __init__(self, request_id: _Optional[str] = ..., outcome: _Optional[_Union[Outcome, str]] = ..., score: _Optional[float] = ..., status: _Optional[_Union[Status, str]] = ..., passed: _Optional[int] = ..., total: _Optional[int] = ..., cases: _Optional[_Iterable[_Union[CaseResult, _Mapping]]] = ..., extraction: _Optional[_Union[Extraction, _Mapping]] = ..., compile: _Optional[_Union[Compile, _Mapping]] = ..., timing: _Optional[_Union[Timing, _Mapping]] = ..., scorer: _Optional[str] = ..., runner: _Optional[str] = ..., cached: bool = ..., trust: _Optional[_Union[Trust, str]] = ..., error: _Optional[str] = ..., error_code: _Optional[int] = ..., suite_digest: _Optional[str] = ..., versions: _Optional[_Mapping[str, str]] = ..., retry_after_s: _Optional[float] = ...) -> None: ...
+    stopped: str
+    def __init__(self, request_id: _Optional[str] = ..., outcome: _Optional[_Union[Outcome, str]] = ..., score: _Optional[float] = ..., status: _Optional[_Union[Status, str]] = ..., passed: _Optional[int] = ..., total: _Optional[int] = ..., cases: _Optional[_Iterable[_Union[CaseResult, _Mapping]]] = ..., extraction: _Optional[_Union[Extraction, _Mapping]] = ..., compile: _Optional[_Union[Compile, _Mapping]] = ..., timing: _Optional[_Union[Timing, _Mapping]] = ..., scorer: _Optional[str] = ..., runner: _Optional[str] = ..., cached: bool = ..., trust: _Optional[_Union[Trust, str]] = ..., error: _Optional[str] = ..., error_code: _Optional[int] = ..., suite_digest: _Optional[str] = ..., versions: _Optional[_Mapping[str, str]] = ..., retry_after_s: _Optional[float] = ..., stopped: _Optional[str] = ...) -> None: ...
 
 class RunRequest(_message.Message):
     __slots__ = ("request_id", "client_id", "priority", "source", "argv", "stdin", "limits", "excerpt_bytes")

@@ -157,6 +157,8 @@ def policy_to_pb(policy: ScorePolicy) -> pb.ScorePolicy:
         no_code_score=policy.no_code or None,
         compile_error_score=policy.compile_error or None,
         empty_output_score=policy.empty_output,
+        max_time_limit_hits=policy.max_time_limit_hits,
+        total_cpu_time_s=policy.total_cpu_time_s,
     )
 
 
@@ -170,6 +172,8 @@ def policy_from_pb(message: pb.ScorePolicy) -> ScorePolicy:
         no_code=message.no_code_score,
         compile_error=message.compile_error_score,
         empty_output=empty,
+        max_time_limit_hits=message.max_time_limit_hits,
+        total_cpu_time_s=message.total_cpu_time_s,
     )
 
 
@@ -201,6 +205,7 @@ def result_to_pb(
         cached=result.cached,
         trust=_TRUST_TO_PB[result.trust],
         error=text(result.error),
+        stopped=result.stopped,
         suite_digest=suite_digest,
         versions=versions,
         timing=_timing_to_pb(result.timing),
@@ -242,6 +247,7 @@ def result_from_pb(message: pb.ScoreResponse) -> Result:
         trust=_TRUST_FROM_PB.get(message.trust, Trust.ISOLATED),
         error=message.error or ("" if outcome is Outcome.SCORED else "the gateway gave no reason"),
         request_id=message.request_id,
+        stopped=message.stopped,
     )
 
 
