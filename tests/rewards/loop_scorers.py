@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 import time
+from pathlib import Path
 
 
 def length(data_source, solution_str, ground_truth, extra_info):
@@ -33,8 +35,6 @@ def whatever(data_source, solution_str, ground_truth, extra_info):
     if solution_str == "hang":
         time.sleep(3600)
     if solution_str == "lock":
-        import threading
-
         return threading.Lock()
     if solution_str == "fork":
         child = os.fork()
@@ -55,3 +55,16 @@ def dies_once(data_source, solution_str, ground_truth, extra_info, marker):
             return 0.75
         os.kill(os.getpid(), signal.SIGKILL)
     return 0.75
+
+
+def until_its_node_is_lost(data_source, solution_str, ground_truth, extra_info, folder, doomed):
+    """Writes down where it is called. On the node that is doomed it says so, and never returns."""
+    import ray
+
+    node = ray.get_runtime_context().get_node_id()
+    with (Path(folder) / "calls").open("a") as calls:  # short lines: whole ones, whoever writes
+        calls.write(f"{solution_str} {node}\n")
+    if node == doomed:
+        with (Path(folder) / "at_it").open("w"):  # a pipe: waits for its reader
+            threading.Event().wait()
+    return {"score": 1.0, "node": node}

@@ -24,6 +24,7 @@ from verifier.scoring import (
     register_scorer,
     routing,
 )
+from verifier.types import ScorePolicy
 
 
 @pytest.fixture(autouse=True)
@@ -80,6 +81,23 @@ def test_settings_are_kept_per_scorer_and_scorers_are_kept(served):
     settings = served.made[0][1]
     assert settings["limits"].memory_bytes == 64 * 1024 * 1024
     assert settings["on_unavailable"].value == "raise"
+
+
+def test_training_stops_early_and_goes_first(served):
+    default_compute_score("taco", ADD, TRUTH)
+    default_compute_score("taco", ADD, TRUTH, max_time_limit_hits=0, total_cpu_time_s=60)
+    default_compute_score("taco", ADD, TRUTH, client_id="run-7")
+    settings = [settings for _, settings in served.made]
+    assert [s["policy"] for s in settings] == [
+        ScorePolicy(max_time_limit_hits=2),
+        ScorePolicy(total_cpu_time_s=60.0),
+        ScorePolicy(max_time_limit_hits=2),
+    ]
+    assert {s["priority"] for s in settings} == {10}
+    assert [s["client_id"] for s in settings] == ["", "", "run-7"]
+    for wrong in ({"max_time_limit_hits": -1}, {"total_cpu_time_s": "much"}):
+        with pytest.raises(ConfigError, match=next(iter(wrong))):
+            default_compute_score("taco", ADD, TRUTH, **wrong)
 
 
 def test_an_argument_that_no_scorer_has_is_refused(served):

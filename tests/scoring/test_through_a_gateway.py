@@ -15,11 +15,15 @@ from verifier.errors import InfraError, RequestError
 from verifier.gateway import Gateway
 from verifier.sandbox.fake import FakeSandbox
 from verifier.scoring import LocalEngine, Sample, SandboxScorer
-from verifier.types import Outcome, RunFacts, Status
+from verifier.scoring.plan import Plan
+from verifier.scoring.sample import build_tasks
+from verifier.types import Killer, Outcome, RunFacts, ScorePolicy, Status
 
 
 def adds(job, data):
     a, b = map(int, data.split())
+    if a == 9:
+        return RunFacts(signal=9, killer=Killer.CPU, cpu_time_s=2.0)
     out = str(a + b).encode()
     return RunFacts(exit_code=0, stdout=out, stdout_bytes=len(out))
 
@@ -117,6 +121,26 @@ def test_gateway_and_fallback_judge_alike(scorer_of, served):
         assert [c.status for c in theirs.cases] == [c.status for c in ours.cases]
     broken = [Sample("taco", ADD, {"inputs": ["1"], "outputs": []})]
     assert scorer.score_batch(broken)[0].outcome is Outcome.INVALID_SUITE
+
+
+def test_an_early_stop_is_the_same_in_the_gateway_and_here(scorer_of, served):
+    truth = {"inputs": ["1 1\n", "9 9\n"] * 10, "outputs": ["2\n", "18\n"] * 10}
+    samples = [Sample("taco", ADD, truth)]
+    for policy, passed in (
+        (ScorePolicy(max_time_limit_hits=2), 2),
+        (ScorePolicy(total_cpu_time_s=5.5), 3),
+        (ScorePolicy(), 10),
+    ):
+        (there,) = scorer_of(policy=policy).score_batch(samples)
+        (here,) = (
+            scorer_of(policy=policy)
+            ._get_local(Plan.of(samples))
+            .score_many(build_tasks(samples, policy=policy))
+        )
+        assert (there.score, there.stopped) == (here.score, here.stopped)
+        assert [c.status for c in there.cases] == [c.status for c in here.cases]
+        assert there.passed == passed
+        assert there.scorer == "sandbox"
 
 
 def test_a_limit_over_the_ceiling_is_the_callers_fault(scorer_of):

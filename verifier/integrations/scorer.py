@@ -14,6 +14,7 @@ from verifier.errors import InfraError, RequestError
 from verifier.scoring.record import ScoreRecord, from_result
 from verifier.scoring.sample import Sample
 from verifier.scoring.sandbox import SandboxScorer
+from verifier.scoring.training import TRAINING_PRIORITY, training_policy
 from verifier.scoring.unavailable import OnUnavailable
 
 
@@ -24,7 +25,9 @@ class Scorer:
         server: "HOST:PORT" of a gateway, or None to score on this host.
         on_unavailable: "mask" gives None for what could not be scored, "raise" raises when the
             rest of the batch is done, "fallback" scores on this host meanwhile.
-        **settings: Of `SandboxScorer`: backend, accept, slots, limits, deadline_s, ...
+        max_time_limit_hits: See `verifier.scoring.training`; so is the next.
+        total_cpu_time_s: See there.
+        **settings: Of `SandboxScorer`: backend, accept, slots, limits, deadline_s, client_id, ...
 
     Raises:
         ConfigError: A setting is wrong.
@@ -35,8 +38,12 @@ class Scorer:
         server: str | None = None,
         *,
         on_unavailable: str | OnUnavailable = OnUnavailable.MASK,
+        max_time_limit_hits: int | None = None,
+        total_cpu_time_s: float | None = None,
         **settings: Any,
     ) -> None:
+        settings.setdefault("policy", training_policy(max_time_limit_hits, total_cpu_time_s))
+        settings.setdefault("priority", TRAINING_PRIORITY)
         self.sandbox = SandboxScorer(server, on_unavailable=on_unavailable, **settings)
 
     def __call__(

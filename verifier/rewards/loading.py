@@ -19,6 +19,7 @@ from verifier.rewards.loop import get_reward_manager_cls as get_loop_manager_cls
 from verifier.rewards.registry import get_reward_manager_cls
 from verifier.rewards.settings import RewardConfig, read_reward_config
 from verifier.scoring.routing import DefaultScorer
+from verifier.scoring.training import stop_settings
 
 __all__ = ["FunctionFrom", "load_loop_manager", "load_object", "load_reward_manager"]
 
@@ -48,6 +49,7 @@ def load_reward_manager(
             server=settings.pop("server", None),
             on_unavailable=settings.get("on_unavailable") or "fallback",
             accept=tuple(settings.get("accept") or ()),
+            **{name: settings.pop(name) for name in stop_settings(settings)},
             **read.sandbox_settings(),
         )
     made: AbstractRewardManager = cls(tokenizer, num_examine, scorer, **settings)

@@ -212,6 +212,7 @@ def local_engine(
                     slots=count,
                     accept=accepted,
                     testlib=read_testlib(testlib),
+                    pin_slots=False,  # the trainer's own processes run on these cores too
                 )
             )
         return engine

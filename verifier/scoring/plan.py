@@ -23,7 +23,7 @@ from verifier.scoring.sample import (
     options_of,
     plain,
 )
-from verifier.types import LimitOverrides, Outcome, Result, ScoreTask
+from verifier.types import LimitOverrides, Outcome, Result, ScorePolicy, ScoreTask
 
 LOCAL_SCORER = "prime_code"
 
@@ -98,7 +98,13 @@ class Plan:
         return answers[0].error if unreachable else ""
 
     def local_tasks(
-        self, *, limits: LimitOverrides, deadline_s: float | None, client_id: str
+        self,
+        *,
+        limits: LimitOverrides,
+        deadline_s: float | None,
+        client_id: str,
+        policy: ScorePolicy = ScorePolicy(),
+        priority: int = 0,
     ) -> dict[int, ScoreTask]:
         """What the local engine has to score; samples whose data is broken are done by this."""
         positions = list(self.todo)
@@ -107,6 +113,8 @@ class Plan:
             limits=limits,
             deadline_s=deadline_s,
             client_id=client_id,
+            policy=policy,
+            priority=priority,
         )
         tasks = {}
         for position, task in zip(positions, built, strict=True):

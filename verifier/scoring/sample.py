@@ -15,7 +15,7 @@ from typing import Any
 
 from verifier.errors import RequestError, SuiteError
 from verifier.testcases import load_suite
-from verifier.types import LimitOverrides, Outcome, Result, ScoreTask, Suite
+from verifier.types import LimitOverrides, Outcome, Result, ScorePolicy, ScoreTask, Suite
 
 OPTIONS_KEY = "verifier"
 """Key of `extra_info` that holds `CallOptions`. A key of our own: data sets have a `language` that
@@ -137,6 +137,8 @@ def build_tasks(
     limits: LimitOverrides = LimitOverrides(),
     deadline_s: float | None = None,
     client_id: str = "",
+    policy: ScorePolicy = ScorePolicy(),
+    priority: int = 0,
 ) -> list[ScoreTask | Result]:
     """Tasks of the engine, in order; in the place of a sample whose data is broken, its Result.
 
@@ -182,6 +184,8 @@ def build_tasks(
                 limits=merge_limits(limits, options.limits),
                 request_id=sample.request_id,
                 client_id=client_id,
+                policy=policy,
+                priority=priority,
                 deadline_s=deadline_s,
             )
         )

@@ -33,7 +33,7 @@ from verifier.scoring.unavailable import (
     reason_kind,
     report_mixed_groups,
 )
-from verifier.types import LimitOverrides, Result, ScoreTask
+from verifier.types import LimitOverrides, Result, ScorePolicy, ScoreTask
 
 if TYPE_CHECKING:
     from verifier.client import ScoreCall
@@ -85,6 +85,8 @@ class SandboxScorer:
         deadline_s: Bound on one sample.
         cooldown_s: How long the fallback is used without asking, after a gateway was unreachable.
         client_id: For fair shares in the gateway.
+        policy: How verdicts become a score, and when a response's run is ended early.
+        priority: Higher first; see `verifier.scoring.training` for what training uses.
         stats: Shared counters, or None for counters of its own.
         client: In the place of `verifier.client.Client(server)`.
         async_client: In the place of `verifier.client.AsyncClient(server)`.
@@ -108,6 +110,8 @@ class SandboxScorer:
         deadline_s: float | None = DEADLINE_S,
         cooldown_s: float = 30.0,
         client_id: str = "",
+        policy: ScorePolicy = ScorePolicy(),
+        priority: int = 0,
         stats: FallbackStats | None = None,
         client: StreamClient | None = None,
         async_client: AsyncStreamClient | None = None,
@@ -127,6 +131,8 @@ class SandboxScorer:
         self._deadline_s = deadline_s
         self._cooldown_s = cooldown_s
         self._client_id = client_id
+        self._policy = policy
+        self._priority = priority
         self._client = client
         self._async_client = async_client
         self._local = local
@@ -296,6 +302,8 @@ class SandboxScorer:
                     ground_truth_format="" if named == "auto" else named,
                     deadline_s=self._deadline_s,
                     data_source=str(sample.data_source),
+                    policy=self._policy,
+                    priority=self._priority,
                 )
             )
         return calls
@@ -317,7 +325,11 @@ class SandboxScorer:
     def _local_tasks(self, plan: Plan) -> dict[int, ScoreTask]:
         if self._always_local or self.on_unavailable is OnUnavailable.FALLBACK:
             return plan.local_tasks(
-                limits=self._limits, deadline_s=self._deadline_s, client_id=self._client_id
+                limits=self._limits,
+                deadline_s=self._deadline_s,
+                client_id=self._client_id,
+                policy=self._policy,
+                priority=self._priority,
             )
         return {}
 

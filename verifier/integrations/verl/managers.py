@@ -30,6 +30,7 @@ from verifier.rewards.base import AbstractRewardManager
 from verifier.rewards.loop import dapo, gdpo, naive, remote
 from verifier.rewards.loop import rate_limited as loop_rate_limited
 from verifier.rewards.settings import read_reward_config
+from verifier.scoring.training import stop_settings
 
 
 def choose_scorer(config: Any, given: Any, *, travels: bool = False) -> Any:
@@ -61,6 +62,7 @@ def choose_scorer(config: Any, given: Any, *, travels: bool = False) -> Any:
         "memory_limit_mb": read.memory_limit_mb,
         "on_unavailable": kwargs.get("on_unavailable") or "fallback",
         "accept": tuple(kwargs.get("accept") or ()),
+        **stop_settings(kwargs),
     }
     if travels:
         settings_of(**settings)  # what is wrong is said here, not in the worker

@@ -50,7 +50,7 @@ async def compute_score(
         reward_model_tokenizer: The same.
         **settings: `server` ("verifier://HOST:PORT"; without it, the engine on this host),
             `on_unavailable` ("fallback" or "raise"), `memory_limit_mb`, `accept`, `backend`,
-            `slots`.
+            `slots`, `client_id`, `max_time_limit_hits` (default 2, 0: never), `total_cpu_time_s`.
 
     Returns:
         Exactly `verifier.scoring.EXTRA_KEYS`, whatever the source.

@@ -15,6 +15,7 @@ from verifier.rewards.default import AsyncDefaultScorer
 from verifier.scoring.record import from_result, from_value
 from verifier.scoring.routing import CODE_SOURCES, code_scorer, find_scorer
 from verifier.scoring.sample import Sample
+from verifier.scoring.training import training_policy
 from verifier.scoring.unavailable import OnUnavailable
 
 SCHEME = "verifier://"
@@ -31,12 +32,17 @@ def settings_of(
     backend: str = "namespaces",
     accept: Collection[str] = (),
     slots: int | None = None,
+    client_id: str = "",
+    max_time_limit_hits: int | None = None,
+    total_cpu_time_s: float | None = None,
 ) -> dict[str, Any]:
     """Settings of the code scorer, checked for use inside verl.
 
     Raises:
-        ConfigError: The policy is "mask": verl has no place for a sample without a score.
+        ConfigError: The policy is "mask": verl has no place for a sample without a score. Or the
+            bounds of the early stop are no numbers.
     """
+    training_policy(max_time_limit_hits, total_cpu_time_s)
     if OnUnavailable.parse(on_unavailable) is OnUnavailable.MASK:
         raise ConfigError("on_unavailable='mask' cannot be used inside verl; 'fallback' or 'raise'")
     return {
@@ -47,6 +53,9 @@ def settings_of(
         "backend": backend,
         "accept": tuple(accept),
         "slots": slots,
+        "client_id": client_id,
+        "max_time_limit_hits": max_time_limit_hits,
+        "total_cpu_time_s": total_cpu_time_s,
     }
 
 

@@ -39,6 +39,7 @@ from verifier.rewards.settings import read_reward_config
 from verifier.scoring.record import ScoreRecord, infra_fault
 from verifier.scoring.routing import CODE_SOURCES
 from verifier.scoring.sample import Sample, nearest
+from verifier.scoring.training import STOP_SETTINGS, stop_settings
 from verifier.scoring.unavailable import FallbackStats, OnUnavailable
 
 MAX_CONCURRENT = 128
@@ -50,8 +51,9 @@ class NaiveRewardManager(RewardManagerBase):
     """Scores each response by itself.
 
     `config.reward.reward_kwargs` holds the settings: `on_unavailable`, `compute_score_timeout`,
-    `server`, `accept`, `extra_keys` as of the legacy manager, `num_examine` (samples per data
-    source that this process prints, in all) and `reward_fn_key`.
+    `server`, `accept`, `extra_keys` as of the legacy manager, `max_time_limit_hits` and
+    `total_cpu_time_s` of the default scorer (see `verifier.scoring.training`), `num_examine`
+    (samples per data source that this process prints, in all) and `reward_fn_key`.
 
     Args:
         config: See `RewardManagerBase`; may be None.
@@ -76,6 +78,7 @@ class NaiveRewardManager(RewardManagerBase):
         "extra_keys",
         "num_examine",
         "reward_fn_key",
+        *STOP_SETTINGS,
     )
 
     def __init__(
@@ -107,6 +110,7 @@ class NaiveRewardManager(RewardManagerBase):
                 accept=accept,
                 on_unavailable=given.get("on_unavailable") or OnUnavailable.FALLBACK,
                 **self.reward_config.sandbox_settings(),
+                **stop_settings(given),
             )
         self.on_unavailable = choose_policy(self.compute_score, given.get("on_unavailable"))
         self._inside_verl = inside_verl
