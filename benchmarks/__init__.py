@@ -1,0 +1,1 @@
+"""Measurements. `scripts/bench` runs the ones that have targets (docs/performance.md)."""
