@@ -60,9 +60,9 @@ class Lent:
     async def close(self) -> None:
         """Nothing: its owner closes it."""
 
-    async def open_slot(self) -> Slot:
+    async def open_slot(self, cpu: int | None = None) -> Slot:
         """A slot that is remembered."""
-        slot = await self._sandbox.open_slot()
+        slot = await self._sandbox.open_slot(cpu)
         self.slots.append(slot)
         return slot
 
