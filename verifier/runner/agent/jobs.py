@@ -152,7 +152,7 @@ class Runner:
                 if compiles:
                     self.take_code(facts, blobs)
                     compiles = self.is_source
-                    if not compiles:
+                    if not compiles and index + 1 < len(inputs):
                         self.set_program(header, python, argv, value=wants_value, **shape)
                 if facts["killer"] == "cancel":
                     break
