@@ -126,12 +126,15 @@ def _data(ground_truth: object, fmt: str) -> object:
         raise SuiteError("ground_truth", "empty")
     if fmt in _SOURCE_FORMATS:
         try:
-            _json.loads(ground_truth)
+            value = _json.loads(ground_truth)
         except ValueError:
             if fmt != "auto" or (
                 ground_truth.lstrip()[:1] not in ("{", "[", '"') and _looks_like_tests(ground_truth)
             ):
                 return ground_truth
+        else:
+            if not isinstance(value, str):
+                return value
     return decoded(ground_truth, "ground_truth")
 
 
