@@ -12,7 +12,7 @@ through the gateway (one stream), and then what a trainer does:
 
 The same is done with the rewards shuffled among the responses. The mean reward rises in the first
 case and not in the second, so what the model learned came from the verdicts. Writes
-policy_gradient.json and policy_gradient.svg. Needs the extra `rl` (torch); no GPU; 23 s of CPU.
+policy_gradient.json and policy_gradient.svg. Needs the extra `rl` (torch); no GPU; 15 s.
 """
 
 from __future__ import annotations
