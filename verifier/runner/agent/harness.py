@@ -84,8 +84,9 @@ def run(kind, fn_name, code_bytes=None):
         os._exit(0)
     packed = read_all(CODE, code_bytes)
     if packed[:1] == SOURCE:
-        packed = compile_first(packed[1:])
-    finalizers, code = packed[:1] == WITH_DEL, marshal.loads(packed[1:])
+        finalizers, code = compile_first(packed[1:])
+    else:
+        finalizers, code = packed[:1] == WITH_DEL, marshal.loads(packed[1:])
     test = read_all(INPUT) if kind in ("python_call", "python_assert") else b""
     main = MAIN or prepare()
     if kind == "python":
@@ -146,9 +147,9 @@ def serve(namespace):
 
 def byte_compile():
     """Source on stdin, marshalled code on the value channel."""
-    packed = compiled(sys.stdin.buffer.read())
-    write_all(VALUE, packed)
-    return 0 if packed else 1
+    code = compiled(sys.stdin.buffer.read())
+    write_all(VALUE, pack(code))
+    return 0 if code else 1
 
 
 def compile_first(source):
@@ -156,25 +157,32 @@ def compile_first(source):
 
     Nothing of the program has run yet, and the channel is closed before anything does: what the
     runner gets is ours. Before it goes its length, so that half of it is none; a length of 0 says
-    that the source is no program.
+    that the source is no program. Returns whether there are finalizers, and the code.
     """
-    packed = compiled(source)
+    code = compiled(source)
+    packed = pack(code)
     write_all(VALUE, LENGTH.pack(len(packed)) + packed)
     os.close(VALUE)
-    if not packed:
+    if code is None:
         os._exit(1)
-    return packed
+    return packed[:1] == WITH_DEL, code
 
 
 def compiled(source):
-    """Byte code with its first byte; nothing, and a message on stderr, when it is no program."""
+    """The code; None, and a message on stderr, when it is no program."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            code = compile(source, "/program/main.py", "exec", dont_inherit=True)
+            return compile(source, "/program/main.py", "exec", dont_inherit=True)
     except (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError) as e:
         sys.stderr.write("".join(traceback.format_exception_only(type(e), e)))
         sys.stderr.flush()
+        return None
+
+
+def pack(code):
+    """Code as the runner keeps it; nothing for none."""
+    if code is None:
         return b""
     return (WITH_DEL if uses_del(code) else WITHOUT_DEL) + marshal.dumps(code)
 
