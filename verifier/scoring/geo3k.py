@@ -10,7 +10,7 @@ Needs the extra `math`.
 from __future__ import annotations
 
 from verifier.scoring.latex import answer_text
-from verifier.scoring.symbolic import OnTimeout, OutOfTimeError, symbolic_pool
+from verifier.scoring.symbolic import OnTimeout, compared
 from verifier.scoring.symbolic.grader import MATHRULER, same_spelling
 
 __all__ = ["acc_reward", "boxed_answer", "compute_score", "format_reward"]
@@ -71,12 +71,7 @@ def acc_reward(
     answer = boxed_answer(predict_str) if use_boxed else predict_str
     if same_spelling(answer, truth, MATHRULER):
         return 1.0
-    try:
-        return float(symbolic_pool().call("mathruler", answer, truth, cpu_s=cpu_s))
-    except OutOfTimeError:
-        if policy is OnTimeout.RAISE:
-            raise
-        return 0.0
+    return compared("mathruler", answer, truth, cpu_s=cpu_s, on_timeout=policy)
 
 
 def compute_score(

@@ -14,7 +14,7 @@ Needs the extra `math`.
 from __future__ import annotations
 
 from verifier.scoring.latex import answer_text
-from verifier.scoring.symbolic import OnTimeout, OutOfTimeError, symbolic_pool
+from verifier.scoring.symbolic import OnTimeout, compared
 
 __all__ = ["compute_score"]
 
@@ -45,9 +45,11 @@ def compute_score(
     """
     policy = OnTimeout.parse(on_timeout)
     boxed = "\\boxed{" + answer_text(ground_truth) + "}"
-    try:
-        return float(symbolic_pool().call("math_verify", model_output, boxed, cpu_s=timeout))
-    except OutOfTimeError:
-        if policy is OnTimeout.RAISE:
-            raise
-        return timeout_score
+    return compared(
+        "math_verify",
+        model_output,
+        boxed,
+        cpu_s=timeout,
+        on_timeout=policy,
+        timeout_score=timeout_score,
+    )

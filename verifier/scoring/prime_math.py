@@ -10,7 +10,7 @@ Needs the extra `math`.
 from __future__ import annotations
 
 from verifier.scoring.latex import answer_text, group_end
-from verifier.scoring.symbolic import OnTimeout, OutOfTimeError, symbolic_pool
+from verifier.scoring.symbolic import OnTimeout, compared
 from verifier.scoring.symbolic.grader import PRIME, same_spelling
 
 __all__ = ["compute_score", "match_answer"]
@@ -66,12 +66,7 @@ def compute_score(
     answer = match_answer(solution_str)
     if same_spelling(answer, truth, PRIME):
         return 1.0
-    try:
-        return float(symbolic_pool().call("prime_math", answer, truth, cpu_s=cpu_s))
-    except OutOfTimeError:
-        if policy is OnTimeout.RAISE:
-            raise
-        return 0.0
+    return compared("prime_math", answer, truth, cpu_s=cpu_s, on_timeout=policy)
 
 
 def _behind(text: str, marker: str) -> str:

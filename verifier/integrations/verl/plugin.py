@@ -58,6 +58,18 @@ def routed(verls: Callable[..., Any], *, synchronous: bool) -> Callable[..., Any
             sandbox_fusion_url=sandbox_fusion_url, memory_limit_mb=memory_limit_mb
         )
 
+    def elsewhere(
+        mine: bool,
+        sample_fields: tuple[Any, ...],
+        verls_own: tuple[Any, ...],
+        others: Mapping[str, Any],
+    ) -> Any:
+        """What is no program for our gateway: by the other scorers, or all as verl does it."""
+        if mine:
+            answer = score_other(*sample_fields, ours_first=False, **others)
+            return as_columns(answer, sample_fields[0])
+        return verls(*sample_fields, *verls_own, **others)
+
     @functools.wraps(verls)
     async def compute_score(
         data_source: str,
@@ -73,32 +85,11 @@ def routed(verls: Callable[..., Any], *, synchronous: bool) -> Callable[..., Any
         if settings is not None:
             sample = Sample(data_source, solution_str, ground_truth, extra_info or {})
             return await score_code(sample, settings)
-        work: Callable[[], Any]
-        if mine:
-            work = functools.partial(
-                score_other,
-                data_source,
-                solution_str,
-                ground_truth,
-                extra_info,
-                ours_first=False,
-                **kwargs,
-            )
-        else:
-            work = functools.partial(
-                verls,
-                data_source,
-                solution_str,
-                ground_truth,
-                extra_info,
-                sandbox_fusion_url,
-                concurrent_semaphore,
-                memory_limit_mb,
-                **kwargs,
-            )
+        sample_fields = (data_source, solution_str, ground_truth, extra_info)
+        verls_own = (sandbox_fusion_url, concurrent_semaphore, memory_limit_mb)
         # As verl's managers call a synchronous function.
-        answer = await asyncio.get_running_loop().run_in_executor(None, work)
-        return as_columns(answer, data_source) if mine else answer
+        work = functools.partial(elsewhere, mine, sample_fields, verls_own, kwargs)
+        return await asyncio.get_running_loop().run_in_executor(None, work)
 
     @functools.wraps(verls)
     def compute_score_sync(
@@ -115,21 +106,9 @@ def routed(verls: Callable[..., Any], *, synchronous: bool) -> Callable[..., Any
         if settings is not None:
             sample = Sample(data_source, solution_str, ground_truth, extra_info or {})
             return score_code_sync(sample, settings)
-        if mine:
-            answer = score_other(
-                data_source, solution_str, ground_truth, extra_info, ours_first=False, **kwargs
-            )
-            return as_columns(answer, data_source)
-        return verls(
-            data_source,
-            solution_str,
-            ground_truth,
-            extra_info,
-            sandbox_fusion_url,
-            concurrent_semaphore,
-            memory_limit_mb,
-            **kwargs,
-        )
+        sample_fields = (data_source, solution_str, ground_truth, extra_info)
+        verls_own = (sandbox_fusion_url, concurrent_semaphore, memory_limit_mb)
+        return elsewhere(mine, sample_fields, verls_own, kwargs)
 
     chosen: Callable[..., Any] = compute_score_sync if synchronous else compute_score
     setattr(chosen, ROUTED, True)

@@ -12,6 +12,7 @@ from verifier.scoring.symbolic.pool import (
     OutOfTimeError,
     SymbolicPool,
     close_symbolic_pool,
+    compared,
     symbolic_pool,
 )
 
@@ -20,5 +21,6 @@ __all__ = [
     "OutOfTimeError",
     "SymbolicPool",
     "close_symbolic_pool",
+    "compared",
     "symbolic_pool",
 ]

@@ -295,6 +295,34 @@ def symbolic_pool() -> SymbolicPool:
         return _pools[0]
 
 
+def compared(
+    operation: str,
+    *answers: str,
+    cpu_s: float,
+    on_timeout: OnTimeout,
+    timeout_score: float = 0.0,
+) -> float:
+    """What the workers make of two answers: 1.0 if they are equal, else 0.0.
+
+    Args:
+        operation: One of the worker's.
+        *answers: What it compares.
+        cpu_s: CPU time of the comparison.
+        on_timeout: See `OnTimeout`.
+        timeout_score: What WRONG is worth.
+
+    Raises:
+        ConfigError: The extra `math` is not installed.
+        InfraError: The comparison could not be done (`OutOfTimeError` with RAISE).
+    """
+    try:
+        return float(symbolic_pool().call(operation, *answers, cpu_s=cpu_s))
+    except OutOfTimeError:
+        if on_timeout is OnTimeout.RAISE:
+            raise
+        return timeout_score
+
+
 def close_symbolic_pool() -> None:
     """End this process's workers."""
     with _lock:
