@@ -10,7 +10,9 @@ from __future__ import annotations
 import contextlib
 import json
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from verifier import _fast
 
@@ -39,6 +41,9 @@ def _parse_int(digits: str) -> int | BigInt:
     return int(digits) if len(digits) <= _MAX_INT_DIGITS else BigInt(digits)
 
 
+_PLAIN, _LARGE = json.JSONDecoder(), json.JSONDecoder(parse_int=_parse_int)
+
+
 def loads(text: str | bytes) -> object:
     """Decode one JSON value.
 
@@ -53,12 +58,23 @@ def loads(text: str | bytes) -> object:
                 return fast
         if isinstance(text, bytes):
             text = text.decode()
-        # A parse_int of ours makes reading integers four times as slow.
-        large = _MANY_DIGITS.search(text[::_STEP]) is not None
-        value: object = json.loads(text, parse_int=_parse_int if large else None)
+        value: object = json.loads(text, parse_int=_parse_int if _large(text) else None)
     except RecursionError:
         raise ValueError("nested too deeply") from None
     return value
+
+
+def decoder(text: str) -> Callable[[str, int], tuple[Any, int]]:
+    """What reads one value of this text, from a place on: the value, and where it ends.
+
+    Raises `json.JSONDecodeError` there, and RecursionError.
+    """
+    return (_LARGE if _large(text) else _PLAIN).raw_decode
+
+
+def _large(text: str) -> bool:
+    """It may hold such integers. A parse_int of ours makes reading integers four times as slow."""
+    return _MANY_DIGITS.search(text[::_STEP]) is not None
 
 
 def _big_int(value: object) -> object:

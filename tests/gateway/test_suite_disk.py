@@ -9,7 +9,7 @@ import grpc
 import pytest
 
 from verifier.engine import Engine
-from verifier.errors import RequestError, UnknownSuiteError
+from verifier.errors import RequestError, SuiteError, UnknownSuiteError
 from verifier.gateway.suites import Source, SuiteStore, _disk_key, suite_disk
 from verifier.testcases import load_suite
 from verifier.testing import FakeSandbox
@@ -55,6 +55,10 @@ def entries(open_store):
     return list(open_store.folder.iterdir())
 
 
+def size_of(path):
+    return path.stat().st_size
+
+
 async def test_what_memory_let_go_comes_back_from_the_disk(open_store, parse):
     store = open_store()
     a, b = await store.put(Source(truth("a"))), await store.put(Source(truth("b")))
@@ -90,10 +94,12 @@ async def test_only_uploads_are_on_disk_and_each_once(open_store):
     await store.load(Source(truth("a")))
     assert entries(open_store) == []
     await store.put(Source(truth("a")))
-    (path,) = entries(open_store)
+    path = max(entries(open_store), key=size_of)
+    assert len(entries(open_store)) == 2  # the upload, and its name under the suite's digest
     written = path.stat().st_ino
     await store.put(Source(truth("a")))
     assert path.stat().st_ino == written
+    assert len(entries(open_store)) == 2
 
 
 async def test_another_suite_under_its_name_is_not_it(open_store):
@@ -104,17 +110,40 @@ async def test_another_suite_under_its_name_is_not_it(open_store):
     fresh._disk.put(_disk_key(a.digest), bytes(fresh._disk.get(_disk_key(b.digest))))
     with pytest.raises(UnknownSuiteError, match="PutSuite"):
         await fresh.fetch(a.digest)
-    assert len(entries(open_store)) == 1
+    assert len(entries(open_store)) == 3
+    assert await open_store().fetch(b.digest) == b
 
 
 @pytest.mark.parametrize("content", [b"", b"\0\0\0\2{}", b"\0\0\0\4nullxx", b"\xff" * 9])
-async def test_an_entry_that_says_nothing_is_unknown_and_goes(open_store, content):
+@pytest.mark.parametrize("which", [max, min])
+async def test_an_entry_that_says_nothing_is_unknown_and_goes(open_store, content, which):
     store = open_store()
     suite = await store.put(Source(truth("a")))
-    (path,) = entries(open_store)
+    path = which(entries(open_store), key=size_of)
     store._disk.put(path.name, content)
     with pytest.raises(UnknownSuiteError):
         await open_store().fetch(suite.digest)
+    assert path not in entries(open_store)
+    assert await store.put(Source(truth("a"))) == suite
+    assert await open_store().fetch(suite.digest) == suite
+
+
+async def test_another_upload_under_its_name_is_not_it(open_store):
+    store = open_store()
+    await store.put(Source(truth("b")))
+    other = max(entries(open_store), key=size_of)
+    suite = await store.put(Source(truth("a")))
+    (path,) = (e for e in entries(open_store) if e != other and size_of(e) > 200)
+    store._disk.put(path.name, bytes(store._disk.get(other.name)))
+    with pytest.raises(UnknownSuiteError):
+        await open_store().fetch(suite.digest)
+    assert path not in entries(open_store)
+
+
+async def test_what_cannot_be_read_does_not_stay(open_store):
+    store = open_store()
+    with pytest.raises(SuiteError):
+        await store.put(Source([b"[", b"1"]))
     assert entries(open_store) == []
 
 

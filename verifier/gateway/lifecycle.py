@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import ctypes
 import gc
 import logging
 import signal
@@ -39,6 +40,9 @@ _log = logging.getLogger("verifier.gateway")
 
 # After the last request let go of its place, its answer still has to be written.
 _FLUSH_S = 1.0
+# malloc.h
+_M_MMAP_THRESHOLD = -3
+_LARGE_BLOCK_BYTES = 256 * 1024
 _GC_THRESHOLDS = (10_000, 20, 20)
 
 
@@ -209,6 +213,7 @@ async def serve(
             return
         bound = starting.result()
         _collect_rarely()
+        _return_large_blocks()
         say(f"grpc listening on {bound.grpc}")
         if bound.http is not None:
             say(f"http listening on {bound.http}")
@@ -273,6 +278,16 @@ def _collect_rarely() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(*_GC_THRESHOLDS)
+
+
+def _return_large_blocks() -> None:
+    """Have the C library give large blocks back to the system as soon as they are freed.
+
+    glibc raises the size from which it does so to that of the largest block it has seen freed, so
+    that after one big upload all others stay in its heap.
+    """
+    with contextlib.suppress(AttributeError):  # another C library
+        ctypes.CDLL(None).mallopt(_M_MMAP_THRESHOLD, _LARGE_BLOCK_BYTES)
 
 
 def _print_line(line: str) -> None:

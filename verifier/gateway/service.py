@@ -136,7 +136,8 @@ class Service:
             VerifierError: Refused.
         """
         with self.admission.admit(0) as ticket:
-            data = bytearray()
+            pieces: list[bytes] = []
+            size = 0
             fmt, fn_name = "auto", None
             first = True
             while (message := await read()) is not None:
@@ -144,17 +145,15 @@ class Service:
                     fmt = convert.ground_truth_format(message.ground_truth_format)
                     fn_name = message.fn_name or None
                     first = False
-                if len(data) + len(message.chunk) > self.settings.max_suite_bytes:
+                size += len(message.chunk)
+                if size > self.settings.max_suite_bytes:
                     ceiling = self.settings.max_suite_bytes
                     raise RequestError("chunk", f"the suite is over the ceiling of {ceiling} bytes")
                 ticket.grow(len(message.chunk))
-                data += message.chunk
-            if not data:
+                pieces.append(message.chunk)
+            if not size:
                 raise RequestError("chunk", "empty: there was no ground truth in the stream")
-            size = len(data)
-            source = Source(bytes(data), fmt, fn_name)
-            del data  # one copy less while it is parsed
-            suite = await self._suites.put(source)
+            suite = await self._suites.put(Source(pieces, fmt, fn_name))
             return pb.PutSuiteResponse(digest=suite.digest, cases=len(suite.cases), size_bytes=size)
 
     def info(self) -> pb.GetInfoResponse:

@@ -5,9 +5,10 @@ of the raw bytes to the parsed suite, and the suite's own digest to it too, so t
 suite can be named. It holds what it holds within a budget of bytes; the least recently used go
 first.
 
-Where there is a folder for it, what was uploaded is on disk too, as it came: a suite that memory
-has let go is read back by its digest, parsed again, and believed only if that gives the same
-digest.
+Where there is a folder for it, what was uploaded is on disk too, as it came, and beside it under
+the suite's digest the name of that: a suite that memory has let go is read back by its digest,
+parsed again, and believed only if that gives the same digest. It is written before it is parsed,
+since parsing lets go of what it has read: an upload is in memory about once at any time.
 
 Parsing is pure and may be slow, so anything big is parsed in a thread, once for all who wait for
 it.
@@ -20,6 +21,7 @@ import contextlib
 import ctypes
 import hashlib
 import json
+import re
 import struct
 from collections import OrderedDict
 from collections.abc import Callable, Coroutine
@@ -30,7 +32,7 @@ from typing import Any, TypeVar
 
 from verifier._disk_cache import DiskCache
 from verifier.errors import RequestError, SuiteError, UnknownSuiteError
-from verifier.testcases import load_suite
+from verifier.testcases import Pieces, load_suite
 from verifier.types import Suite
 
 __all__ = ["Source", "SuiteStore", "suite_disk"]
@@ -45,8 +47,10 @@ _PARSERS = 2
 # What a case costs in memory besides its data.
 _CASE_OVERHEAD = 250
 _MAX_REMEMBERED_ERRORS = 1024
+# How `_disk_key` names things.
+_DISK_KEY = re.compile(r"[0-9a-f]{64}")
 _LENGTH = struct.Struct("!I")
-# Parsing holds a ground truth three times over; the C library would keep what is freed then.
+# Parsing frees what it has read, and the C library would keep that.
 _TRIM_ABOVE_BYTES = 4 * 1024 * 1024
 
 
@@ -57,19 +61,34 @@ def suite_disk(cache_dir: str | None, budget_bytes: int) -> DiskCache | None:
     return DiskCache(Path(cache_dir).expanduser().resolve() / "suites", budget_bytes)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Source:
-    """A ground truth as it came over the wire, and what changes how it is read."""
+    """A ground truth as it came over the wire, and what changes how it is read.
 
-    data: bytes
+    Attributes:
+        data: Its bytes; the pieces of an upload, which are let go of while they are parsed.
+        fmt: One of `verifier.testcases.FORMATS`.
+        fn_name: The function to call, where the ground truth does not name it itself.
+    """
+
+    data: bytes | list[bytes]
     fmt: str = "auto"
     fn_name: str | None = None
+
+    @property
+    def pieces(self) -> list[bytes]:
+        """The bytes, in their order."""
+        return self.data if isinstance(self.data, list) else [self.data]
+
+    def __len__(self) -> int:
+        return sum(map(len, self.pieces))
 
     def key(self) -> bytes:
         """The digest that stands for it."""
         head = f"{self.fmt}\0{self.fn_name or ''}\0".encode("utf-8", "surrogatepass")
         digest = hashlib.sha256(head)
-        digest.update(self.data)
+        for piece in self.pieces:
+            digest.update(piece)
         return digest.digest()
 
 
@@ -159,10 +178,19 @@ class SuiteStore:
             SuiteError: It is unusable.
             RequestError: It cannot be kept.
         """
-        suite = await self.load(source)
-        if self._disk is not None:
-            await self._in_thread(lambda: self._write(suite.digest, source))
-        elif suite.digest not in self._entries:
+        if self._disk is None:
+            suite = await self.load(source)
+        else:
+            # First: parsing lets go of it.
+            name = await self._in_thread(lambda: self._write(source))
+            try:
+                suite = await self.load(source)
+            except SuiteError:
+                await self._in_thread(lambda: self._forget_written(name))
+                raise
+            await self._in_thread(lambda: self._point(suite.digest, name))
+            return suite
+        if suite.digest not in self._entries:
             raise RequestError(
                 "chunk",
                 f"the suite takes {_cost(suite)} bytes of memory, and all suites together may take "
@@ -176,7 +204,7 @@ class SuiteStore:
         Raises:
             SuiteError: It is unusable.
         """
-        big = len(source.data) > _INLINE_BYTES
+        big = len(source) > _INLINE_BYTES
         key = await self._in_thread(source.key) if big else source.key()
         digest = self._by_key.get(key)
         if digest is not None:
@@ -215,33 +243,52 @@ class SuiteStore:
         """From the disk."""
 
         def read() -> tuple[bytes, Suite, int] | None:
-            disk, name = self._disk, _disk_key(digest)
-            data = None if disk is None else disk.get(name)
-            if disk is None or data is None:
+            disk, pointer = self._disk, _disk_key(digest)
+            found = None if disk is None else disk.get(pointer)
+            if disk is None or found is None:
                 return None
-            source = _source_of(data)
+            name = bytes(found).decode("ascii", "replace")
+            if not _DISK_KEY.fullmatch(name):
+                disk.remove(pointer)
+                return None
+            data = disk.get(name)
+            source = None if data is None else _source_of(data)
             del data
-            try:
-                suite = None if source is None else self._parse_now(source)
-            except SuiteError:
-                suite = None
-            if source is None or suite is None or suite.digest != digest:
+            key = b"" if source is None else source.key()
+            if source is None or _disk_key(key.hex()) != name:
+                disk.remove(pointer)
                 disk.remove(name)
                 return None
-            return source.key(), suite, _cost(suite)
+            try:
+                suite = self._parse_now(source)
+            except SuiteError:
+                suite = None
+            if suite is None or suite.digest != digest:
+                disk.remove(pointer)
+                return None
+            return key, suite, _cost(suite)
 
         found = await self._in_thread(read)
         if found is None:
             raise _unknown(digest)
         return self._keep(*found)
 
-    def _write(self, digest: str, source: Source) -> None:
-        """To the disk, once."""
-        disk, name = self._disk, _disk_key(digest)
-        if disk is None or disk.touch(name):
-            return
+    def _write(self, source: Source) -> str:
+        """To the disk, once, under a name that stands for its bytes."""
         head = json.dumps({"fmt": source.fmt, "fn_name": source.fn_name}).encode()
-        disk.put(name, _LENGTH.pack(len(head)), head, source.data)
+        name = _disk_key(source.key().hex())
+        if self._disk is not None and not self._disk.touch(name):
+            self._disk.put(name, _LENGTH.pack(len(head)), head, *source.pieces)
+        return name
+
+    def _point(self, digest: str, name: str) -> None:
+        """The suite of this digest is read from what has this name."""
+        if self._disk is not None:
+            self._disk.put(_disk_key(digest), name.encode())
+
+    def _forget_written(self, name: str) -> None:
+        if self._disk is not None:
+            self._disk.remove(name)
 
     def _forget(self, key: bytes, done: asyncio.Task[Suite]) -> None:
         self._pending.pop(key, None)
@@ -249,16 +296,13 @@ class SuiteStore:
             done.exception()  # Retrieved here too: every caller may have gone away.
 
     def _parse_now(self, source: Source) -> Suite:
-        try:
-            text = source.data.decode("utf-8")
-        except UnicodeDecodeError as exc:
-            raise SuiteError("ground_truth", f"not UTF-8 at byte {exc.start}") from None
-        try:
-            return self._parse(
-                text, fmt=source.fmt, fn_name=source.fn_name, max_cases=self._max_cases
-            )
-        except RecursionError:
-            raise SuiteError("ground_truth", "nested too deeply") from None
+        data = source.data
+        return self._parse(
+            Pieces(data) if isinstance(data, list) else data,
+            fmt=source.fmt,
+            fn_name=source.fn_name,
+            max_cases=self._max_cases,
+        )
 
     def _remember(self, key: bytes, error: SuiteError) -> SuiteError:
         # A fresh one each time: an exception that is raised again keeps frames, and the data in
@@ -314,7 +358,7 @@ def _source_of(data: memoryview) -> Source | None:
     try:
         (length,) = _LENGTH.unpack_from(data)
         head = json.loads(bytes(data[_LENGTH.size : _LENGTH.size + length]))
-        return Source(bytes(data[_LENGTH.size + length :]), head["fmt"], head["fn_name"])
+        return Source([bytes(data[_LENGTH.size + length :])], head["fmt"], head["fn_name"])
     except (ValueError, LookupError, TypeError, struct.error):
         return None
 

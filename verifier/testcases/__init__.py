@@ -10,5 +10,6 @@ from __future__ import annotations
 from verifier.testcases.digest import suite_digest
 from verifier.testcases.load import FORMATS, load_suite
 from verifier.testcases.packages import load_problem_package
+from verifier.testcases.pieces import Pieces
 
-__all__ = ["FORMATS", "load_problem_package", "load_suite", "suite_digest"]
+__all__ = ["FORMATS", "Pieces", "load_problem_package", "load_suite", "suite_digest"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from verifier import _json
@@ -29,10 +29,17 @@ _SHOWN_KEYS = 8
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What the caller of `load_suite` said beside the ground truth."""
+    """What the caller of `load_suite` said beside the ground truth.
+
+    Attributes:
+        fn_name: The function that is called, where it was named.
+        max_cases: More are refused.
+        ours: The decoded value is nobody else's: its parts may be let go of as they are used.
+    """
 
     fn_name: str | None
     max_cases: int
+    ours: bool = False
 
 
 # -- reading
@@ -240,9 +247,19 @@ def groups(value: object, count: int) -> list[str]:
     ]
 
 
+def drained(items: Sequence[object], context: Context) -> Iterator[object]:
+    """The items; each is let go of when the next one is asked for, where they are ours."""
+    if not context.ours or not isinstance(items, list):
+        yield from items
+        return
+    for index in range(len(items)):
+        item, items[index] = items[index], None
+        yield item
+
+
 def stdin_suite(
-    inputs: Sequence[object],
-    outputs: Sequence[object],
+    inputs: Iterable[object],
+    outputs: Iterable[object],
     *,
     case_weights: Sequence[float] | None = None,
     case_groups: Sequence[str] | None = None,

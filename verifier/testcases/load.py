@@ -26,6 +26,7 @@ from verifier.testcases.fields import (
 from verifier.testcases.humaneval import load_humaneval, load_kodcode
 from verifier.testcases.io_rows import load_primeintellect, suite_of_rows
 from verifier.testcases.livecodebench import FIELDS, load_livecodebench
+from verifier.testcases.pieces import Pieces
 from verifier.testcases.prime import is_prime, load_prime
 from verifier.types import Suite
 
@@ -67,7 +68,8 @@ def load_suite(
     """Read a ground truth.
 
     Args:
-        ground_truth: JSON text (str or bytes, also JSON text of JSON text), or the decoded value.
+        ground_truth: JSON text (str or bytes, also JSON text of JSON text), `Pieces` of it, which
+            are empty afterwards, or the decoded value.
         fmt: One of `FORMATS` ("-", "_" and case do not matter); "auto" goes by the shape.
         fn_name: The function to call, where the ground truth does not name it itself.
         max_cases: More are refused.
@@ -78,11 +80,13 @@ def load_suite(
     """
     loader = _loader(fmt)
     try:
-        context = Context(function_name(fn_name, "fn_name"), max_cases)
+        ours = isinstance(ground_truth, (str, bytes, bytearray, Pieces))
+        context = Context(function_name(fn_name, "fn_name"), max_cases, ours)
     except SuiteError as error:
         raise RequestError("fn_name", error.problem) from None
     try:
         data = _data(ground_truth, _key(fmt))
+        del ground_truth  # of a large one, text and value are not held beside each other
         suite = _marked(loader(data, context), data)
     except RecursionError:
         raise SuiteError("ground_truth", "nested too deeply") from None
@@ -118,11 +122,17 @@ def _loader(fmt: str) -> _Loader:
 
 def _data(ground_truth: object, fmt: str) -> object:
     """Decode JSON text. Text that is no JSON is a test source, where the format allows."""
+    if isinstance(ground_truth, Pieces):
+        if fmt == "auto" or fmt not in _SOURCE_FORMATS:
+            value = _of_pieces(ground_truth)
+            if value is not None:
+                return value
+        ground_truth = ground_truth.joined()
     if isinstance(ground_truth, (bytes, bytearray)):
         ground_truth = utf8(bytes(ground_truth), "ground_truth")
     if not isinstance(ground_truth, str):
         return ground_truth
-    if not ground_truth.strip():
+    if not ground_truth or ground_truth.isspace():
         raise SuiteError("ground_truth", "empty")
     if fmt in _SOURCE_FORMATS:
         try:
@@ -136,6 +146,18 @@ def _data(ground_truth: object, fmt: str) -> object:
             if not isinstance(value, str):
                 return value
     return decoded(ground_truth, "ground_truth")
+
+
+def _of_pieces(pieces: Pieces) -> object:
+    """An object or a list, read piece by piece; None where it is neither, or JSON text of it."""
+    if pieces.first() not in (b"{", b"["):
+        return None
+    try:
+        return pieces.loads()
+    except UnicodeDecodeError:
+        raise SuiteError("ground_truth", "not UTF-8") from None
+    except ValueError as error:
+        raise SuiteError("ground_truth", f"not JSON: {error}") from None
 
 
 def _looks_like_tests(source: str) -> bool:

@@ -18,6 +18,7 @@ from verifier.testcases.asserts import load_asserts
 from verifier.testcases.calls import call_suite
 from verifier.testcases.fields import (
     Context,
+    drained,
     function_name,
     groups,
     keys_of,
@@ -47,11 +48,12 @@ def load_prime(data: object, context: Context, *, raw: bool = False) -> Suite:
     case_weights = weights(row.get("weights"), len(inputs))
     fn_name = function_name(row.get("fn_name"), "fn_name") or context.fn_name
     if fn_name is None:
+        count = len(inputs)
         return stdin_suite(
-            inputs,
-            outputs,
+            drained(inputs, context),
+            drained(outputs, context),
             case_weights=case_weights,
-            case_groups=groups(row.get("groups"), len(inputs)),
+            case_groups=groups(row.get("groups"), count),
             checker=checker_of(row.get("checker"), "checker"),
             interactor=interactor_of(row.get("interactor"), "interactor"),
         )
