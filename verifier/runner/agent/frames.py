@@ -26,12 +26,22 @@ class ProtocolError(Exception):
 
 
 def encode(header, *blobs):
-    """One frame as a list of buffers (so that big blobs are not copied)."""
+    """One frame as a list of buffers: small blobs are joined, as each buffer is sent by itself.
+
+    Big ones are not copied.
+    """
     head = json.dumps(header, separators=(",", ":")).encode()
-    return [
-        LENGTHS.pack(len(head), sum(len(b) for b in blobs)) + head,
-        *[b for b in blobs if len(b)],
-    ]
+    small = [LENGTHS.pack(len(head), sum(map(len, blobs))), head]
+    buffers = []
+    for blob in blobs:
+        if len(blob) <= TOGETHER_BYTES:
+            small.append(blob)
+        else:
+            buffers += [b"".join(small), blob]
+            small = []
+    if small:
+        buffers.append(b"".join(small))
+    return [buffer for buffer in buffers if len(buffer)]
 
 
 def lengths(prefix):
