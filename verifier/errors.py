@@ -5,6 +5,7 @@
     │   ├── LimitError        a limit is not positive, not finite, or over the ceiling
     │   └── UnknownSuiteError the gateway does not hold the named suite -> FAILED_PRECONDITION
     ├── SuiteError            the data: the ground truth is unusable       -> outcome INVALID_SUITE
+    ├── DataError             a file of rows or of results is damaged, or another one than it was
     ├── UnimplementedError    the caller asked for what is not built       -> UNIMPLEMENTED
     ├── ConfigError           the operator: a setting is wrong
     │   └── GuaranteeError    the host cannot give a guarantee that was not accepted by name
@@ -69,6 +70,10 @@ class SuiteError(VerifierError):
     def __reduce__(self) -> tuple[type[SuiteError], tuple[str, str]]:
         """Pickle by the two arguments."""
         return (type(self), (self.field, self.problem))
+
+
+class DataError(VerifierError):
+    """A file of rows or of results cannot be used any further; says which, where, and why."""
 
 
 class UnimplementedError(VerifierError):

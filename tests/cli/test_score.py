@@ -117,15 +117,19 @@ def test_the_rows_are_never_overwritten_by_their_results(files, sandbox):
 
 
 @pytest.mark.parametrize(
-    ("start", "kind"),
-    [(b"\x1f\x8b\x08\x00", "gzip"), (b"\x28\xb5\x2f\xfd", "zstd"), (b"PAR1\x15\x04", "Parquet")],
+    ("start", "told"),
+    [
+        (b"\x1f\x8b\x08\x00", "damaged after line 0"),
+        (b"\x28\xb5\x2f\xfd", "damaged after line 0"),
+        (b"PAR1\x15\x04", "not a whole Parquet file"),
+    ],
 )
-def test_rows_in_another_form_are_wrong_usage_that_names_it(files, sandbox, start, kind):
+def test_a_file_that_is_damaged_from_the_start_is_wrong_usage(files, sandbox, start, told):
     rows, out = files
     rows.write_bytes(start)
     done = invoke("score", rows, "-o", out)
     assert done.exit_code == ExitCode.USAGE
-    assert kind in plain(done.stderr)
+    assert f"{rows}: {told}" in plain(done.stderr)
     assert not out.exists()
 
 
@@ -150,7 +154,8 @@ def test_progress_is_plain_lines_off_a_terminal(files, sandbox):
     done = invoke("score", rows, "-o", out)
     lines = [line for line in done.stderr.splitlines() if "/30 rows" in line]
     assert len(lines) == 10
-    assert lines[-1] == "30/30 rows, mean score 1.000, 0 without a score"
+    assert lines[-1].startswith("30/30 rows, mean score 1.000, 0 without a score, ")
+    assert "cases/s, p95 " in lines[-1]
     assert "\x1b" not in done.stderr
 
 
@@ -206,7 +211,7 @@ def test_only_the_first_reasons_are_printed(files, monkeypatch):
         return scorer
 
     monkeypatch.setattr(score_module, "open_engine", open_scorer)
-    monkeypatch.setattr(score_module, "EngineScorer", lambda engine: engine)
+    monkeypatch.setattr(score_module, "EngineScorer", lambda engine, **_: engine)
     done = invoke("score", rows, "-o", out)
     assert done.exit_code == ExitCode.INCOMPLETE
     assert done.stderr.count("INVALID_SUITE: not JSON") == 20

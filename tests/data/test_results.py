@@ -20,6 +20,7 @@ ROW = Row(line=4, id="p\ud800", data_source="s", response="", ground_truth=[])
 KEYS = {
     "id", "line", "data_source", "outcome", "score", "passed", "total", "status", "cases",
     "extraction", "compile", "timing", "error", "trust", "scorer", "runner", "cached", "fallback",
+    "file", "problem", "difficulty", "flaky",
 }  # fmt: skip
 
 

@@ -40,7 +40,23 @@ def test_a_full_row():
             cpu_time_s=2.0, wall_time_s=5.5, memory_bytes=256 * 1024**2, output_bytes=1000
         ),
         extra_info={"index": 3},
+        problem="a",
     )
+
+
+@pytest.mark.parametrize(
+    ("extra", "problem"),
+    [
+        ({"id": "p1/0"}, "p1"),
+        ({"id": "HumanEval/7/12"}, "HumanEval/7"),
+        ({"id": "a/b"}, "a/b"),
+        ({"id": "/3"}, "/3"),
+        ({"id": "x", "problem_id": "p"}, "p"),
+        ({"id": "x", "problem_id": 7}, "7"),
+    ],
+)
+def test_samples_of_a_problem_have_it_in_common(extra, problem):
+    assert parsed(**extra).problem == problem
 
 
 def test_optional_fields_may_be_absent_or_null():

@@ -20,6 +20,7 @@ from rich.console import Console
 from verifier.errors import (
     BackendError,
     ConfigError,
+    DataError,
     GatewayUnavailableError,
     GuaranteeError,
     RequestError,
@@ -205,7 +206,7 @@ def explain(error: VerifierError) -> ExitCode:
         show_error(str(error), "verifier doctor    (says what this host lacks)")
         return ExitCode.UNAVAILABLE
     show_error(str(error))
-    if isinstance(error, (ConfigError, RequestError, SuiteError)):
+    if isinstance(error, (ConfigError, DataError, RequestError, SuiteError)):
         return ExitCode.USAGE
     return ExitCode.UNAVAILABLE
 

@@ -24,10 +24,19 @@ WINDOW_PER_IN_FLIGHT = 16
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """A row with its result."""
+    """A row with its result.
+
+    Attributes:
+        row: As it was read.
+        result: What came of it.
+        index: Its place among all rows, from 0.
+        repeats: Further results of it, where flaky verdicts are looked for.
+    """
 
     row: Row | BadRow
     result: Result
+    index: int = 0
+    repeats: tuple[Result, ...] = ()
 
 
 async def score_rows(
@@ -35,6 +44,10 @@ async def score_rows(
     scorer: RowScorer,
     write: Callable[[Scored], None],
     finished: Callable[[Scored], None] = lambda _: None,
+    *,
+    skip: Callable[[int], bool] = lambda _: False,
+    stopping: Callable[[], bool] = lambda: False,
+    repeat: int = 1,
 ) -> None:
     """Score all rows.
 
@@ -42,25 +55,35 @@ async def score_rows(
         rows: Read lazily.
         scorer: Who scores them.
         write: Called with each result, in the order of the rows.
-        finished: Called with each result as soon as it is there, in any order.
+        finished: Called with each result as soon as it is there, in any order. What it raises ends
+            all.
+        skip: Says of a row's place whether it is done already.
+        stopping: Whether no further row is to be begun; what was begun is finished.
+        repeat: How often each row is scored.
     """
     in_flight = max(1, scorer.slots) * IN_FLIGHT_PER_SLOT
     window = in_flight * WINDOW_PER_IN_FLIGHT
     free = asyncio.Semaphore(in_flight)
     pending: deque[asyncio.Task[Scored]] = deque()
 
-    async def work(row: Row | BadRow) -> Scored:
+    async def work(index: int, row: Row | BadRow) -> Scored:
         try:
-            scored = Scored(row, await _result(row, scorer))
+            result = await _result(row, scorer)
+            again = [await _result(row, scorer) for _ in range(repeat - 1)]
         finally:
             free.release()
+        scored = Scored(row, result, index, tuple(again))
         finished(scored)
         return scored
 
     try:
-        for row in rows:
+        for index, row in enumerate(rows):
+            if skip(index):
+                continue
             await free.acquire()
-            pending.append(asyncio.create_task(work(row)))
+            if stopping():
+                break
+            pending.append(asyncio.create_task(work(index, row)))
             while pending and (pending[0].done() or len(pending) >= window):
                 write(await pending[0])
                 pending.popleft()

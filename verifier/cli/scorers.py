@@ -6,12 +6,23 @@ language nobody knows) is INVALID_SUITE, everything else is INFRA_ERROR. Neither
 
 from __future__ import annotations
 
+import asyncio
 import json
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from verifier.data import Row
-from verifier.errors import InfraError, RequestError, SuiteError, UnimplementedError, VerifierError
+from verifier.errors import (
+    GatewayUnavailableError,
+    InfraError,
+    OverloadedError,
+    RequestError,
+    SuiteError,
+    UnimplementedError,
+    VerifierError,
+)
 from verifier.types import Outcome, Result, ScoreTask
 
 if TYPE_CHECKING:
@@ -22,6 +33,8 @@ _CLIENT_ID = "verifier-cli"
 _PROBE_S = 10.0
 # A busy gateway refuses at once when its queue is full: ten tries wait about half a minute.
 _ROW_ATTEMPTS = 10
+# Between two looks at a gateway that is away.
+_PAUSE_S = 2.0
 
 
 class RowScorer(Protocol):
@@ -44,9 +57,10 @@ class RowScorer(Protocol):
 class EngineScorer:
     """Scores with a sandbox of this process."""
 
-    def __init__(self, engine: Engine) -> None:
-        """Take a started engine."""
+    def __init__(self, engine: Engine, *, no_cache: bool = False) -> None:
+        """Take a started engine. `no_cache`: every row runs, though an equal one has run."""
         self._engine = engine
+        self._no_cache = no_cache
 
     @property
     def slots(self) -> int:
@@ -65,6 +79,7 @@ class EngineScorer:
                 limits=row.limits,
                 request_id=str(row.line),
                 client_id=_CLIENT_ID,
+                no_cache=self._no_cache,
             )
             return await self._engine.score(task)
         except VerifierError as error:
@@ -76,12 +91,35 @@ class EngineScorer:
 
 
 class GatewayScorer:
-    """Scores with a gateway, one call a row."""
+    """Scores with a gateway, one call a row.
 
-    def __init__(self, client: AsyncClient, info: ServerInfo) -> None:
-        """Take a client, and what the gateway said of itself."""
+    While no gateway answers, rows wait: it is being restarted, or the network is away for a minute.
+    """
+
+    def __init__(
+        self,
+        client: AsyncClient,
+        info: ServerInfo,
+        *,
+        no_cache: bool = False,
+        patience_s: float = 0.0,
+        say: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        """Take a client, and what the gateway said of itself.
+
+        Args:
+            client: Closed with the scorer.
+            info: Of the gateway.
+            no_cache: Every row runs, though an equal one has run.
+            patience_s: How long a row waits for a gateway that is away, or full.
+            say: Told when rows begin to wait, and when they no longer do.
+        """
         self._client = client
         self._info = info
+        self._no_cache = no_cache
+        self._patience_s = patience_s
+        self._say = say
+        self._away = False
 
     @property
     def slots(self) -> int:
@@ -90,14 +128,36 @@ class GatewayScorer:
 
     async def score(self, row: Row) -> Result:
         """Send the row as it is: the gateway reads the ground truth."""
+        began = time.monotonic()
         try:
-            truth = _json_bytes(row.ground_truth)
-            if len(truth) + len(row.response) > self._info.max_message_bytes // 2:
-                digest = await self._client.put_suite(truth, data_source=row.data_source)
-                return await self._score(row, suite_digest=digest)
-            return await self._score(row, ground_truth=truth)
+            # Nobody tells when it is back: it is asked.
+            while (result := await self._unless_away(row, began)) is None:  # noqa: ASYNC110
+                await asyncio.sleep(min(_PAUSE_S, self._patience_s))
         except VerifierError as error:
             return unscored(error)
+        if self._away:
+            self._away = False
+            self._say("the gateway answers again")
+        return result
+
+    async def _unless_away(self, row: Row, began: float) -> Result | None:
+        """None while the gateway is away and there is patience left."""
+        try:
+            return await self._once(row)
+        except (GatewayUnavailableError, OverloadedError) as error:
+            if time.monotonic() - began >= self._patience_s:
+                raise
+            if not self._away:
+                self._away = True
+                self._say(f"waiting for the gateway, {self._patience_s:g} s at most: {error}")
+            return None
+
+    async def _once(self, row: Row) -> Result:
+        truth = _json_bytes(row.ground_truth)
+        if len(truth) + len(row.response) > self._info.max_message_bytes // 2:
+            digest = await self._client.put_suite(truth, data_source=row.data_source)
+            return await self._score(row, suite_digest=digest)
+        return await self._score(row, ground_truth=truth)
 
     async def _score(
         self, row: Row, *, ground_truth: bytes | None = None, suite_digest: str | None = None
@@ -110,6 +170,7 @@ class GatewayScorer:
             limits=row.limits,
             data_source=row.data_source.encode("utf-8", "backslashreplace").decode(),
             request_id=str(row.line),
+            no_cache=self._no_cache,
         )
 
     async def close(self) -> None:
@@ -192,8 +253,14 @@ async def open_engine(
     return engine
 
 
-async def open_gateway(server: str) -> GatewayScorer:
-    """A scorer over a gateway that answers.
+async def open_gateway(
+    server: str,
+    *,
+    no_cache: bool = False,
+    patience_s: float = 0.0,
+    say: Callable[[str], None] = lambda _: None,
+) -> GatewayScorer:
+    """A scorer over a gateway that answers; for the arguments see `GatewayScorer`.
 
     Raises:
         GatewayUnavailableError: Nobody answers there.
@@ -207,6 +274,5 @@ async def open_gateway(server: str) -> GatewayScorer:
     finally:
         await probe.close()
     retry = RetryPolicy(max_attempts=_ROW_ATTEMPTS)
-    return GatewayScorer(
-        AsyncClient(server, client_id=_CLIENT_ID, timeout_s=None, retry=retry), info
-    )
+    client = AsyncClient(server, client_id=_CLIENT_ID, timeout_s=None, retry=retry)
+    return GatewayScorer(client, info, no_cache=no_cache, patience_s=patience_s, say=say)

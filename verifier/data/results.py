@@ -7,6 +7,7 @@ Excerpts of standard output are bytes; they are decoded as UTF-8 with what is no
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 from verifier.data.rows import BadRow, Row
@@ -24,12 +25,22 @@ from verifier.types import (
 _DIGITS = 6
 
 
-def result_to_dict(result: Result, row: Row | BadRow) -> dict[str, Any]:
-    """A result row. Plain JSON values only; `score` is null exactly when there is no score."""
+def result_to_dict(
+    result: Result, row: Row | BadRow, repeats: Sequence[Result] = ()
+) -> dict[str, Any]:
+    """A result row. Plain JSON values only; `score` is null exactly when there is no score.
+
+    `repeats` are further results of the same row, where flaky verdicts are looked for: `flaky` is
+    null where nobody looked.
+    """
+    whole = row if isinstance(row, Row) else None
     return {
         "id": row.id,
         "line": row.line,
-        "data_source": row.data_source if isinstance(row, Row) else None,
+        "file": row.file,
+        "problem": whole.problem if whole else None,
+        "data_source": whole.data_source if whole else None,
+        "difficulty": _difficulty(whole),
         "outcome": result.outcome.value,
         "score": result.score,
         "passed": result.passed,
@@ -45,7 +56,18 @@ def result_to_dict(result: Result, row: Row | BadRow) -> dict[str, Any]:
         "runner": result.runner,
         "cached": result.cached,
         "fallback": result.fallback,
+        "flaky": any(_verdict(other) != _verdict(result) for other in repeats) if repeats else None,
     }
+
+
+def _difficulty(row: Row | None) -> str | None:
+    said = row.extra_info.get("difficulty") if row else None
+    return str(said) if isinstance(said, (str, int, float)) else None
+
+
+def _verdict(result: Result) -> tuple[object, ...]:
+    """What has to be the same each time."""
+    return result.outcome, result.score, tuple(case.status for case in result.cases)
 
 
 def bad_row_to_dict(bad: BadRow) -> dict[str, Any]:

