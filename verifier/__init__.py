@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from verifier.errors import (
         BackendError,
         ConfigError,
+    DataError,
         DeadlineError,
         GatewayUnavailableError,
         GuaranteeError,
@@ -77,6 +78,7 @@ __all__ = [
     "Comparator",
     "CompileFacts",
     "ConfigError",
+    "DataError",
     "DeadlineError",
     "Engine",
     "Extraction",
