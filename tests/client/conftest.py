@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
@@ -12,6 +13,7 @@ from typing import Any
 import grpc
 import grpc.aio
 import pytest
+from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from verifier.client import no_retry_sleep
 from verifier.errors import OverloadedError
@@ -35,10 +37,18 @@ def ok(request: pb.ScoreRequest, score: float = 1.0) -> pb.ScoreResponse:
 
 
 class Proxy:
-    """Forwards bytes between a client and a server, until it is told to cut every connection."""
+    """Forwards bytes between a client and a server, until it is told otherwise.
+
+    `cut` aborts every connection; `refuse` stops listening too, until `listen`. While `deaf` is
+    set, bytes are taken and go nowhere, as behind a connection whose other end is gone. A new
+    connection says nothing for `late_s`.
+    """
 
     def __init__(self, port: int) -> None:
         self._upstream = port
+        self._port = 0
+        self.deaf = False
+        self.late_s = 0.0
         self._writers: set[asyncio.StreamWriter] = set()
         self._tasks: set[asyncio.Task[Any]] = set()
         self.connections = 0
@@ -46,8 +56,16 @@ class Proxy:
         self.address = ""
 
     async def start(self) -> str:
-        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
-        return f"127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
+        await self.listen()
+        return f"127.0.0.1:{self._port}"
+
+    async def listen(self) -> None:
+        self._server = await asyncio.start_server(self._serve, "127.0.0.1", self._port)
+        self._port = self._server.sockets[0].getsockname()[1]
+
+    def refuse(self) -> None:
+        self._server.close()
+        self.cut()
 
     async def _serve(self, reader, writer) -> None:
         self.connections += 1
@@ -60,8 +78,11 @@ class Proxy:
 
     async def _pump(self, source, target, *, up: bool) -> None:
         try:
+            await asyncio.sleep(self.late_s)
             while data := await source.read(65536):
                 self.bytes_up += len(data) * up
+                if self.deaf:
+                    continue
                 target.write(data)
                 await target.drain()
         except (ConnectionError, asyncio.CancelledError):
@@ -104,6 +125,8 @@ class Scripted(rpc.VerifierServicer):
         self.max_message_bytes = 64 * 1024 * 1024
         self.cut: Callable[[], None] = lambda: None
         self.stuck = 0
+        # Calls among those whose client went away.
+        self.let_go = 0
         self.uploads: list[bytes] = []
         self.before_upload: Callable[[], Awaitable[Any]] | None = None
 
@@ -117,6 +140,8 @@ class Scripted(rpc.VerifierServicer):
 
     async def Score(self, request, context):
         reply = self._next(request)
+        if callable(reply):
+            reply = await reply()
         if isinstance(reply, str):
             if reply == "ok":
                 return ok(request)
@@ -126,7 +151,10 @@ class Scripted(rpc.VerifierServicer):
                 reply = OverloadedError("busy", float(reply.partition("retry-after=")[2]))
             elif reply == "read_timeout":
                 self.stuck += 1
-                await asyncio.Event().wait()
+                try:
+                    await asyncio.Event().wait()
+                finally:
+                    self.let_go += 1
             else:
                 if reply == "reset_after_headers":
                     await context.send_initial_metadata((("x", "y"),))
@@ -170,7 +198,9 @@ class Scripted(rpc.VerifierServicer):
                     retry_after_s=getattr(reply, "retry_after_s", 0.0),
                 )
             async with lock:
-                await context.write(reply)
+                # Who asked may be gone.
+                with contextlib.suppress(grpc.aio.AbortError, grpc.aio.UsageError):
+                    await context.write(reply)
 
         async def read() -> None:
             async for request in requests:
@@ -226,16 +256,31 @@ async def proxy_to() -> AsyncIterator[Callable[[str], Awaitable[Proxy]]]:
         await proxy.stop()
 
 
-class Server:
-    """A `Scripted` behind a `Proxy`."""
+class Health(health_pb2_grpc.HealthServicer):
+    """Says what a test sets, and counts."""
 
     def __init__(self) -> None:
+        self.status = health_pb2.HealthCheckResponse.SERVING
+        self.checks = 0
+
+    async def Check(self, request, context):
+        self.checks += 1
+        return health_pb2.HealthCheckResponse(status=self.status)
+
+
+class Server:
+    """A `Scripted` behind a `Proxy`; with gRPC's health service if `health`."""
+
+    def __init__(self, *, health: bool = False) -> None:
         self.scripted = Scripted()
+        self.health = Health() if health else None
         self.address = ""
 
     async def start(self) -> None:
         self._server = grpc.aio.server(options=(("grpc.max_receive_message_length", -1),))
         rpc.add_VerifierServicer_to_server(self.scripted, self._server)
+        if self.health is not None:
+            health_pb2_grpc.add_HealthServicer_to_server(self.health, self._server)
         port = self._server.add_insecure_port("127.0.0.1:0")
         await self._server.start()
         self.proxy = Proxy(port)
@@ -253,6 +298,23 @@ async def server() -> AsyncIterator[Server]:
     await made.start()
     yield made
     await made.stop()
+
+
+@pytest.fixture
+async def servers() -> AsyncIterator[Callable[[int], Awaitable[list[Server]]]]:
+    """Several, each with a health service."""
+    started: list[Server] = []
+
+    async def make(count: int) -> list[Server]:
+        made = [Server(health=True) for _ in range(count)]
+        for server in made:
+            await server.start()
+            started.append(server)
+        return made
+
+    yield make
+    for server in started:
+        await server.stop()
 
 
 class ThreadedServer:
@@ -303,7 +365,7 @@ def no_sleep() -> Iterator[None]:
 @pytest.fixture
 def pauses(monkeypatch) -> list[float]:
     """The waits between attempts, which are recorded and not waited for."""
-    from verifier.client import many, retry
+    from verifier.client import many, pool, retry
 
     recorded: list[float] = []
 
@@ -312,4 +374,5 @@ def pauses(monkeypatch) -> list[float]:
 
     monkeypatch.setattr(retry, "pause", pause)
     monkeypatch.setattr(many, "pause", pause)
+    monkeypatch.setattr(pool, "pause", pause)
     return recorded

@@ -229,7 +229,7 @@ async def test_no_wait_is_begun_that_would_pass_the_deadline(pauses):
     policy = RetryPolicy()
     backoff = Backoff(policy, rng=lambda: 0.0)
     with pytest.raises(errors.OverloadedError):
-        await call_with_retries(attempt, policy, timeout_s=3.0, clock=lambda: now, backoff=backoff)
+        await call_with_retries(attempt, policy, timeout_s=3.0, clock=lambda: now, pace=backoff)
     assert (attempts, pauses) == ([3.0], [])
 
 
@@ -248,6 +248,6 @@ async def test_the_budget_shrinks_with_the_clock(pauses):
             policy,
             timeout_s=10.0,
             clock=lambda: next(times),
-            backoff=Backoff(policy, rng=lambda: 0.0),
+            pace=Backoff(policy, rng=lambda: 0.0),
         )
     assert attempts == [10.0, 8.5, 5.5]

@@ -97,36 +97,6 @@ async def test_a_message_that_is_too_big_is_not_sent_again(server, client, no_sl
     assert server.scripted.attempts["a"] == 1
 
 
-async def test_a_storm_against_a_dead_gateway_is_bounded(dead_address, monkeypatch, no_sleep):
-    """THUDM/slime#1582: 256 samples at once; a bound on attempts, on those in flight, on time."""
-    from verifier.client import aio
-
-    attempts = in_flight = most = 0
-    real = aio.call_with_retries
-
-    async def counting(attempt, policy, **kwargs):
-        async def counted(left_s):
-            nonlocal attempts, in_flight, most
-            attempts += 1
-            in_flight += 1
-            most = max(most, in_flight)
-            try:
-                return await attempt(left_s)
-            finally:
-                in_flight -= 1
-
-        return await real(counted, policy, **kwargs)
-
-    monkeypatch.setattr(aio, "call_with_retries", counting)
-    async with AsyncClient(dead_address, timeout_s=60, max_in_flight=32) as client:
-        results = await asyncio.gather(
-            *(client.score(PROGRAM, TRUTH) for _ in range(256)), return_exceptions=True
-        )
-    assert all(isinstance(result, GatewayUnavailableError) for result in results)
-    assert attempts == 256 * 4
-    assert most <= 32
-
-
 async def test_a_batch_against_a_dead_gateway_comes_back_as_infra_errors(dead_address, no_sleep):
     async with AsyncClient(dead_address, timeout_s=60) as client:
         results = await client.score_many(calls(256))

@@ -22,6 +22,7 @@ import threading
 from concurrent.futures import Future
 from typing import Any
 
+from verifier.client.options import Options
 from verifier.errors import GatewayUnavailableError, InfraError, VerifierError
 
 __all__ = ["Relay"]
@@ -32,7 +33,7 @@ _LENGTH = struct.Struct("!Q")
 class Relay:
     """The forked child's end."""
 
-    def __init__(self, target: str, options: dict[str, Any]) -> None:
+    def __init__(self, target: str, options: Options) -> None:
         """Start the process."""
         ours, theirs = socket.socketpair()
         with theirs:
@@ -54,7 +55,7 @@ class Relay:
         threading.Thread(target=self._receive, name="verifier-relay", daemon=True).start()
 
     async def call(self, operation: str, *args: object) -> object:
-        """One operation of `AsyncClient.perform`.
+        """One operation of `Calls.perform`.
 
         Raises:
             VerifierError: What it raised there.
@@ -106,7 +107,7 @@ class Relay:
 
 async def _serve(connection: socket.socket) -> None:
     """The relay's end: until the socket closes."""
-    from verifier.client.aio import AsyncClient
+    from verifier.client.calls import Calls
 
     reader, writer = await asyncio.open_unix_connection(sock=connection)
     tasks: dict[int, asyncio.Task[None]] = {}
@@ -117,7 +118,7 @@ async def _serve(connection: socket.socket) -> None:
 
     async def answer(number: int, operation: str, args: tuple[object, ...]) -> None:
         try:
-            reply: tuple[int, bool, object] = (number, True, await client.perform(operation, *args))
+            reply: tuple[int, bool, object] = (number, True, await calls.perform(operation, *args))
         except VerifierError as exc:
             reply = (number, False, exc)
         except Exception as exc:  # noqa: BLE001 - the boundary: whatever it is has to cross it
@@ -130,7 +131,7 @@ async def _serve(connection: socket.socket) -> None:
 
     with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError):
         target, options = await receive()
-        client = AsyncClient(target, **options)
+        calls = Calls(target, options)
         while True:
             number, operation, args = await receive()
             if operation == "cancel":

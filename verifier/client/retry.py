@@ -3,7 +3,8 @@
 UNAVAILABLE, RESOURCE_EXHAUSTED and a connection that died are tried again, with full jitter (a
 uniform draw up to a bound that doubles: AWS Architecture Blog, "Exponential Backoff And Jitter",
 2015) on top of what the gateway's RetryInfo asks for. Running a program twice is harmless: runs are
-pure.
+pure. What all calls together may repeat is bounded by a `budget`, and while no gateway is there at
+all nobody tries: they wait for one health check that they share (`pool`).
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import random
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 import tenacity
 
@@ -22,11 +23,20 @@ from verifier.errors import (
     BackendError,
     DeadlineError,
     GatewayUnavailableError,
+    InfraError,
     OverloadedError,
     SlotError,
 )
 
-__all__ = ["RETRYABLE", "Backoff", "RetryPolicy", "call_with_retries", "no_retry_sleep", "pause"]
+__all__ = [
+    "RETRYABLE",
+    "Backoff",
+    "Pace",
+    "RetryPolicy",
+    "call_with_retries",
+    "no_retry_sleep",
+    "pause",
+]
 
 RETRYABLE = (GatewayUnavailableError, OverloadedError, BackendError, SlotError)
 
@@ -58,17 +68,39 @@ class RetryPolicy:
     """How a call is tried again.
 
     Attributes:
-        max_attempts: Attempts in all, the first included; 1 never retries.
+        max_attempts: Attempts in all, the first included; 1 never retries. Of more gateways than
+            this, each is tried once.
         base_s: Bound of the first wait; it doubles with each attempt.
         max_s: The most that bound grows to.
         attempt_timeout_s: Seconds for one attempt, after which it counts as a dead connection; None
             gives an attempt all the time that is left. Set it above the longest honest answer.
+        budget: Retries of all calls of a client together while nothing is answered. What a gateway
+            refuses as overloaded does not count: it says itself when to come back.
+        budget_share: Retries that each answered call allows on top, up to `budget` again.
     """
 
     max_attempts: int = 4
     base_s: float = 0.1
     max_s: float = 5.0
     attempt_timeout_s: float | None = None
+    budget: int = 256
+    budget_share: float = 0.2
+
+    def attempts(self, gateways: int) -> int:
+        """Attempts in all, where there are so many gateways."""
+        return self.max_attempts if self.max_attempts <= 1 else max(self.max_attempts, gateways)
+
+
+class Pace(Protocol):
+    """What of the retries depends on the gateways."""
+
+    def wait_s(self, failures: int, error: BaseException | None) -> float:
+        """Seconds until the next attempt, after so many failures."""
+        ...
+
+    def enough(self, failures: int) -> bool:
+        """Whether there shall be no further attempt."""
+        ...
 
 
 @dataclass(slots=True)
@@ -86,8 +118,12 @@ class Backoff:
     def wait_s(self, failures: int, error: BaseException | None) -> float:
         """Seconds until the next attempt, after so many failures."""
         bound = min(self.policy.max_s, self.policy.base_s * 2.0 ** max(0, failures - 1))
-        asked = error.retry_after_s if isinstance(error, OverloadedError) else 0.0
+        asked = error.retry_after_s if isinstance(error, InfraError) else 0.0
         return asked + self.rng() * bound
+
+    def enough(self, failures: int) -> bool:
+        """After `max_attempts`."""
+        return failures >= self.policy.max_attempts
 
     def sleep_s(self, failures: int, error: BaseException | None) -> float:
         """The same for a timer of the caller's: 0 while the test switch is on."""
@@ -105,7 +141,7 @@ async def call_with_retries(
     *,
     timeout_s: float | None,
     clock: Callable[[], float] = time.monotonic,
-    backoff: Backoff | None = None,
+    pace: Pace | None = None,
 ) -> _T:
     """Call until it works, is not worth another try, or there is no time for one.
 
@@ -114,12 +150,12 @@ async def call_with_retries(
         policy: How often.
         timeout_s: For all attempts and waits together.
         clock: Monotonic seconds.
-        backoff: In the place of the policy's own.
+        pace: In the place of the policy's own.
 
     Raises:
         VerifierError: Of the last attempt. A wait that would pass the deadline is not begun.
     """
-    draws = backoff or Backoff(policy)
+    draws: Pace = pace or Backoff(policy)
     end = None if timeout_s is None else clock() + timeout_s
 
     def worth_it(error: BaseException) -> bool:
@@ -135,9 +171,9 @@ async def call_with_retries(
         )
 
     def stop(state: tenacity.RetryCallState) -> bool:
-        if state.attempt_number >= policy.max_attempts:
+        if end is not None and clock() + state.upcoming_sleep >= end:
             return True
-        return end is not None and clock() + state.upcoming_sleep >= end
+        return draws.enough(state.attempt_number)
 
     async for tried in tenacity.AsyncRetrying(
         retry=tenacity.retry_if_exception(worth_it), wait=wait, stop=stop, sleep=pause, reraise=True

@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from verifier.client.aio import AsyncClient
+from verifier.client.counts import ClientCounts
 from verifier.client.retry import RetryPolicy
 from verifier.client.types import ScoreCall, ServerInfo
 from verifier.client.uploads import UPLOAD_ABOVE_BYTES
@@ -77,23 +78,23 @@ os.register_at_fork(after_in_child=_shared.after_fork)
 
 
 class Client:
-    """Talks to one gateway. See `AsyncClient`; every method does and raises the same.
+    """Talks to gateways. See `AsyncClient`; every method does and raises the same.
 
     Safe to use from several threads, and in a forked child. Not for use on an event loop's thread.
     """
 
     def __init__(
         self,
-        target: str,
+        target: str | Iterable[str],
         *,
         timeout_s: float | None = 600.0,
         client_id: str = "",
         retry: RetryPolicy = _DEFAULT_RETRY,
         max_in_flight: int = 128,
         upload_above_bytes: int | None = UPLOAD_ABOVE_BYTES,
+        hedge_after_s: float | None = None,
     ) -> None:
         """Open nothing."""
-        self.target = target
         self._aio = AsyncClient(
             target,
             timeout_s=timeout_s,
@@ -101,7 +102,9 @@ class Client:
             retry=retry,
             max_in_flight=max_in_flight,
             upload_above_bytes=upload_above_bytes,
+            hedge_after_s=hedge_after_s,
         )
+        self.target = self._aio.target
 
     def __enter__(self) -> Self:
         return self
@@ -115,7 +118,7 @@ class Client:
         self.close()
 
     def close(self) -> None:
-        """Close the channel. The client may be used again."""
+        """Close the connections. The client may be used again."""
         _shared.get().run(self._aio.close())
 
     def score(
@@ -219,3 +222,7 @@ class Client:
     def info(self) -> ServerInfo:
         """What the gateway is: `AsyncClient.info`."""
         return _shared.get().run(self._aio.info())
+
+    def counts(self) -> ClientCounts:
+        """What this client did so far: `AsyncClient.counts`."""
+        return self._aio.counts()

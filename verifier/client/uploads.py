@@ -3,8 +3,8 @@
 A group of an RL step scores many responses against one ground truth. Above a size the client
 uploads it when it first sees it, and every request names it. What the gateway has forgotten
 meanwhile is uploaded again, once for a request. Where even that does not help (several gateways
-behind one name, a suite that cannot be kept), the ground truth goes along with the request as it
-was given.
+behind one balancer, a suite that cannot be kept), the ground truth goes along with the request as
+it was given. Of several gateways each has its own table, and a suite's requests go to one of them.
 
     unknown --(first use)--> being uploaded --> known --(the gateway forgot it)--> unknown
                                   |--(refused)--> goes along with its requests
@@ -16,15 +16,27 @@ import asyncio
 import dataclasses
 import hashlib
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from verifier.client.convert import ground_truth_bytes
 from verifier.client.types import ScoreCall
 from verifier.errors import RequestError, SuiteError
+from verifier.v1 import verifier_pb2 as pb
 
-__all__ = ["UPLOAD_ABOVE_BYTES", "Big", "Uploads"]
+if TYPE_CHECKING:
+    from verifier.client.gateway import Gateway
+
+__all__ = [
+    "ATTEMPTS",
+    "UPLOAD_ABOVE_BYTES",
+    "Big",
+    "Uploads",
+    "affinity",
+    "big_of",
+    "put_suite",
+]
 
 # One more round trip is cheaper than sending so much again.
 UPLOAD_ABOVE_BYTES = 256 * 1024
@@ -32,6 +44,7 @@ UPLOAD_ABOVE_BYTES = 256 * 1024
 ATTEMPTS = 2
 # Uploads at once hold so many ground truths in memory.
 _AT_ONCE = 4
+_CHUNK_BYTES = 1024 * 1024
 _MAX_REMEMBERED = 4096
 _T = TypeVar("_T")
 
@@ -51,42 +64,20 @@ class _Known:
 
 
 class Uploads:
-    """What one client has uploaded. Belongs to one event loop."""
+    """What one client has uploaded to one gateway. Belongs to one event loop."""
 
-    def __init__(
-        self,
-        put: Callable[[bytes, dict[str, str]], Awaitable[str]],
-        above_bytes: int | None,
-    ) -> None:
+    def __init__(self, put: Callable[[bytes, dict[str, str]], Awaitable[str]]) -> None:
         """Nothing is uploaded yet.
 
         Args:
             put: Uploads a ground truth; answers its digest.
-            above_bytes: Smaller ones go along with their requests; None: all do.
         """
         self._put = put
-        self._above = above_bytes
         self._known: OrderedDict[bytes, _Known] = OrderedDict()
         self._refused: OrderedDict[bytes, None] = OrderedDict()
         self._flying: dict[bytes, asyncio.Task[None]] = {}
         self._places = asyncio.Semaphore(_AT_ONCE)
         self._count = 0
-
-    async def big(self, call: ScoreCall) -> Big | None:
-        """The call's ground truth, where it is worth an upload.
-
-        Raises:
-            RequestError: It cannot be written as JSON.
-        """
-        truth, above = call.ground_truth, self._above
-        if above is None or truth is None or call.suite_digest is not None:
-            return None
-        if isinstance(truth, (str, bytes)):
-            if (4 if isinstance(truth, str) else 1) * len(truth) <= above:
-                return None
-            # Hashing it takes a millisecond for each megabyte.
-            return await asyncio.to_thread(_big, call, above)
-        return _big(call, above)
 
     def ready(self, big: Big) -> bool:
         """`named` answers at once."""
@@ -140,6 +131,52 @@ class Uploads:
         self._flying.pop(big.key, None)
         if not task.cancelled():
             task.exception()  # retrieved here too: every caller may have gone away
+
+
+async def big_of(call: ScoreCall, above_bytes: int | None) -> Big | None:
+    """The call's ground truth, where it is worth an upload.
+
+    Args:
+        call: Of it.
+        above_bytes: Smaller ones go along with their requests; None: all do.
+
+    Raises:
+        RequestError: It cannot be written as JSON.
+    """
+    truth = call.ground_truth
+    if above_bytes is None or truth is None or call.suite_digest is not None:
+        return None
+    if isinstance(truth, (str, bytes)):
+        if (4 if isinstance(truth, str) else 1) * len(truth) <= above_bytes:
+            return None
+        # Hashing it takes a millisecond for each megabyte.
+        return await asyncio.to_thread(_big, call, above_bytes)
+    return _big(call, above_bytes)
+
+
+def affinity(call: ScoreCall, big: Big | None) -> bytes | None:
+    """What decides which gateway has the call's suite; None: any."""
+    if call.suite_digest is not None:
+        return call.suite_digest.encode("utf-8", "surrogatepass")
+    return None if big is None else big.key
+
+
+async def put_suite(
+    gateway: Gateway, data: bytes, first: dict[str, str], timeout_s: float | None
+) -> str:
+    """Upload a ground truth in pieces; its digest.
+
+    Raises:
+        VerifierError: It was not taken.
+    """
+
+    async def pieces() -> AsyncIterator[pb.PutSuiteRequest]:
+        yield pb.PutSuiteRequest(chunk=data[:_CHUNK_BYTES], **first)
+        for start in range(_CHUNK_BYTES, len(data), _CHUNK_BYTES):
+            yield pb.PutSuiteRequest(chunk=data[start : start + _CHUNK_BYTES])
+
+    message: pb.PutSuiteResponse = await gateway.link.unary("PutSuite", pieces, timeout_s)
+    return message.digest
 
 
 def _big(call: ScoreCall, above_bytes: int) -> Big | None:

@@ -27,6 +27,7 @@ from typing import Any, TypeVar
 
 from verifier.config import read_testlib
 from verifier.engine import Engine, make_sandbox
+from verifier.engine.patience import patiently
 from verifier.errors import BackendError, InfraError, RequestError
 from verifier.types import Outcome, Result, ScoreTask
 
@@ -140,7 +141,7 @@ class LocalEngine:
     async def _score_one(self, task: ScoreTask) -> Result:
         async with self._gate:
             try:
-                return await self._engine.score(task)
+                return await patiently(lambda: self._engine.score(task))
             except InfraError as error:
                 return Result(
                     outcome=Outcome.INFRA_ERROR,

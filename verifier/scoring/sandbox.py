@@ -11,15 +11,18 @@
 
 Whichever way, the result says so: `Result.scorer` names who scored, `Result.fallback` holds the
 reason, and `SandboxScorer.stats` counts both. After a gateway was unreachable, the fallback is used
-without asking for `cooldown_s`: a dead gateway costs one budget of retries, not one per response.
+without asking for `cooldown_s`, and then one batch asks while the others go on with the fallback:
+a dead gateway costs one budget of retries for each `cooldown_s`, not one per response. Where nobody
+stands in ("raise", "mask"), the client is patient enough for a restart of the gateway.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import threading
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from verifier.errors import ConfigError, GuaranteeError, InfraError
@@ -36,7 +39,7 @@ from verifier.scoring.unavailable import (
 from verifier.types import LimitOverrides, Result, ScorePolicy, ScoreTask
 
 if TYPE_CHECKING:
-    from verifier.client import ScoreCall
+    from verifier.client import RetryPolicy, ScoreCall
 
 _log = logging.getLogger("verifier.scoring")
 
@@ -74,8 +77,8 @@ class SandboxScorer:
     """Scores code by running it. Usable as verl's `compute_score`, per sample or per batch.
 
     Args:
-        server: "HOST:PORT" of a gateway ("verifier://HOST:PORT" too), or None to score on this
-            host.
+        server: "HOST:PORT" of a gateway ("verifier://HOST:PORT" too), several of them (separated by
+            commas, or a sequence), or None to score on this host.
         on_unavailable: "fallback", "raise" or "mask".
         backend: Sandbox of the local engine.
         accept: Guarantees that may be missing on this host, by name.
@@ -85,6 +88,9 @@ class SandboxScorer:
         deadline_s: Bound on one sample.
         cooldown_s: How long the fallback is used without asking, after a gateway was unreachable.
         client_id: For fair shares in the gateway.
+        retry: How often a gateway that does not answer is tried; None: the client's own way where
+            the fallback stands in, for about ten seconds where nobody does.
+        hedge_after_s: After so long without an answer a second gateway is asked too; None: never.
         policy: How verdicts become a score, and when a response's run is ended early.
         priority: Higher first; see `verifier.scoring.training` for what training uses.
         stats: Shared counters, or None for counters of its own.
@@ -99,7 +105,7 @@ class SandboxScorer:
 
     def __init__(
         self,
-        server: str | None,
+        server: str | Iterable[str] | None,
         *,
         on_unavailable: str | OnUnavailable = OnUnavailable.FALLBACK,
         backend: str = "namespaces",
@@ -110,6 +116,8 @@ class SandboxScorer:
         deadline_s: float | None = DEADLINE_S,
         cooldown_s: float = 30.0,
         client_id: str = "",
+        retry: RetryPolicy | None = None,
+        hedge_after_s: float | None = None,
         policy: ScorePolicy = ScorePolicy(),
         priority: int = 0,
         stats: FallbackStats | None = None,
@@ -131,6 +139,8 @@ class SandboxScorer:
         self._deadline_s = deadline_s
         self._cooldown_s = cooldown_s
         self._client_id = client_id
+        self._retry = retry
+        self._hedge_after_s = hedge_after_s
         self._policy = policy
         self._priority = priority
         self._client = client
@@ -140,6 +150,7 @@ class SandboxScorer:
         self._always_local = self.server is None and client is None and async_client is None
         self._down_until = float("-inf")
         self._down_why = ""
+        self._down_lock = threading.Lock()
 
     # ------------------------------------------------------------ one sample
 
@@ -251,11 +262,13 @@ class SandboxScorer:
         # Travels to workers by pickle: channels and counters stay behind, each process has its own.
         state = dict(self.__dict__)
         state.update(_client=None, _async_client=None, stats=None, _down_until=float("-inf"))
+        del state["_down_lock"]
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self.stats = FallbackStats()
+        self._down_lock = threading.Lock()
 
     # ------------------------------------------------------------ the gateway's part
 
@@ -263,25 +276,43 @@ class SandboxScorer:
         if self._client is None:
             from verifier.client import Client
 
-            self._client = cast(
-                "StreamClient", Client(self.server or "", client_id=self._client_id)
-            )
+            client = Client(self.server or "", **self._client_settings())
+            self._client = cast("StreamClient", client)
         return self._client
 
     def _aio_client(self) -> AsyncStreamClient:
         if self._async_client is None:
             from verifier.client import AsyncClient
 
-            client = AsyncClient(self.server or "", client_id=self._client_id)
+            client = AsyncClient(self.server or "", **self._client_settings())
             self._async_client = cast("AsyncStreamClient", client)
         return self._async_client
+
+    def _client_settings(self) -> dict[str, Any]:
+        from verifier.client import RetryPolicy
+
+        retry = self._retry
+        if retry is None:
+            falls_back = self.on_unavailable is OnUnavailable.FALLBACK
+            # Waits of 0.2, 0.4, ... 5, 5 s at most, half of that on average.
+            retry = RetryPolicy() if falls_back else RetryPolicy(max_attempts=9, base_s=0.2)
+        return {
+            "client_id": self._client_id,
+            "retry": retry,
+            "hedge_after_s": self._hedge_after_s,
+        }
 
     def _asks_gateway(self, plan: Plan) -> bool:
         if not plan.todo or self._always_local:
             return False
-        if self.on_unavailable is OnUnavailable.FALLBACK and self._clock() < self._down_until:
-            plan.fail(self._down_why)
-            return False
+        with self._down_lock:
+            now = self._clock()
+            if now < self._down_until:
+                plan.fail(self._down_why)
+                return False
+            if self._down_why:
+                # One asks whether it is back; who comes meanwhile does not wait for the answer.
+                self._down_until = now + self._cooldown_s
         return True
 
     def _calls(self, plan: Plan) -> list[ScoreCall]:
@@ -309,15 +340,23 @@ class SandboxScorer:
         return calls
 
     def _gateway_answered(self, plan: Plan, answers: Sequence[Result]) -> None:
-        why = plan.take_gateway(answers)
+        why = ""
+        try:
+            why = plan.take_gateway(answers)
+        finally:
+            # That it refused one for its caller's fault is an answer too.
+            if not why:
+                with self._down_lock:
+                    self._down_until, self._down_why = float("-inf"), ""
         if why:
             self._gateway_failed(plan, why)
 
     def _gateway_failed(self, plan: Plan, why: str) -> None:
         plan.fail(why)
         if self.on_unavailable is OnUnavailable.FALLBACK:
-            self._down_until = self._clock() + self._cooldown_s
-            self._down_why = why
+            with self._down_lock:
+                self._down_until = self._clock() + self._cooldown_s
+                self._down_why = why
             _log.warning("no answer from the gateway at %s; scoring here (%s)", self.server, why)
 
     # ------------------------------------------------------------ the local part
@@ -362,25 +401,17 @@ class SandboxScorer:
         return plan.results(LOCAL_SCORER if self._always_local else GATEWAY_SCORER)
 
 
-def parse_server(server: str | None) -> str | None:
-    """A gateway's "HOST:PORT" from "verifier://HOST:PORT" or "HOST:PORT".
+def parse_server(server: str | Iterable[str] | None) -> str | None:
+    """Gateways as "HOST:PORT,HOST:PORT", from "verifier://HOST:PORT", "HOST:PORT" or several.
 
     Raises:
-        ConfigError: It is an HTTP address.
+        ConfigError: One of them is an HTTP address.
     """
     if not server:
         return None
-    scheme, found, rest = server.partition("://")
-    if not found:
-        return server
-    if scheme in ("verifier", "grpc"):
-        return rest.rstrip("/")
-    if scheme in ("http", "https"):
-        raise ConfigError(
-            f"server={server!r} is an HTTP address; give the gateway's gRPC address, "
-            "as in server=verifier://HOST:PORT"
-        )
-    return server  # unix:, dns:/// and the like are the channel's own names
+    from verifier.client.endpoints import parse_targets
+
+    return ",".join(parse_targets(server))
 
 
 def _sample(

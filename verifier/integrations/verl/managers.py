@@ -30,6 +30,7 @@ from verifier.rewards.base import AbstractRewardManager
 from verifier.rewards.loop import dapo, gdpo, naive, remote
 from verifier.rewards.loop import rate_limited as loop_rate_limited
 from verifier.rewards.settings import read_reward_config
+from verifier.scoring.sandbox import parse_server
 from verifier.scoring.training import stop_settings
 
 
@@ -49,7 +50,7 @@ def choose_scorer(config: Any, given: Any, *, travels: bool = False) -> Any:
     read = read_reward_config(config)
     kwargs = read.reward_kwargs
     url = bound_url(given) or read.sandbox_url
-    server = kwargs.get("server")
+    server = parse_server(kwargs.get("server"))
     if url and not url.startswith(SCHEME):
         if server:
             raise ConfigError(
