@@ -10,12 +10,13 @@ import sys
 import tempfile
 from pathlib import Path
 
-from sandbox_images import bootstrap
+from sandbox_images import bootstrap, gateway, sbom
 from sandbox_images.recipe import (
     DEFAULT_FAMILIES,
     FAMILIES,
     HERE,
     LABEL_RECIPE,
+    LABEL_SBOM,
     USER,
     ImageRecipe,
     environment,
@@ -24,6 +25,7 @@ from sandbox_images.recipe import (
 )
 
 DEFAULT_TAG = "verifier-sandbox:latest"
+IMAGES = ("runner", "gateway")
 
 EPILOG = """\
 examples:
@@ -31,6 +33,8 @@ examples:
   sandbox_images/build --full                  with a JDK and node too
   sandbox_images/build --base debian:bookworm-slim --with java --tag verifier-sandbox:java
   sandbox_images/build --force                 again, with today's package versions
+  sandbox_images/build gateway                 the gateway's image, for docker-compose.yml
+  sandbox_images/build runner gateway --sbom . both, with a list of what is in them beside
 """
 
 
@@ -38,9 +42,16 @@ def parse(argv: list[str]) -> argparse.Namespace:
     """The command line as a namespace."""
     parser = argparse.ArgumentParser(
         prog="sandbox_images/build",
-        description="Build the image that the docker backend's slots run in.",
+        description="Build the image that programs run in (runner, the default) or the gateway's.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "images",
+        nargs="*",
+        choices=[*IMAGES, []],
+        metavar="IMAGE",
+        help=f"of {', '.join(IMAGES)} (default: runner)",
     )
     way = parser.add_mutually_exclusive_group()
     way.add_argument(
@@ -48,7 +59,10 @@ def parse(argv: list[str]) -> argparse.Namespace:
     )
     way.add_argument("--base", metavar="IMAGE", help="on a Debian-like image, with the Dockerfile")
     parser.add_argument(
-        "--tag", default=DEFAULT_TAG, help="name of the image (default: %(default)s)"
+        "--tag", help=f"name of the image (default: {DEFAULT_TAG}, {gateway.TAG} for the gateway's)"
+    )
+    parser.add_argument(
+        "--sbom", type=Path, metavar="DIR", help="write what is in each image here, as CycloneDX"
     )
     parser.add_argument(
         "--family",
@@ -82,24 +96,118 @@ def main(argv: list[str]) -> int:
         0 when the image is there at the end, 1 when it is not, 2 for a wrong command line.
     """
     args = parse(argv)
+    images, tag = args.images or ["runner"], args.tag
     try:
         families = resolve_families(wanted(args))
+        if tag and len(images) > 1:
+            raise ValueError("--tag names one image")  # noqa: TRY301 - as a wrong family is
     except ValueError as error:
         print(f"sandbox_images/build: {error}", file=sys.stderr)
         return 2
     flags = () if args.no_header or "native" not in families else cpp_flags()
     try:
         check_engine()
-        recipe = choose(args, families, flags)
-        if recipe is None:
-            print(f"{args.tag} is up to date (--force builds it again)")
-            return 0
-        build(recipe, args)
-    except (bootstrap.BootstrapError, EngineError) as error:
+        for image in images:
+            args.tag = tag or (DEFAULT_TAG if image == "runner" else gateway.TAG)
+            runner = image == "runner"
+            done = build_runner(args, families, flags) if runner else build_gateway(args)
+            if args.sbom is not None:
+                write_sbom(args.tag, args.sbom)
+            print(done)
+    except (bootstrap.BootstrapError, EngineError, subprocess.CalledProcessError) as error:
         print(f"sandbox_images/build: {error}", file=sys.stderr)
         return 1
-    print(f"{args.tag} is ready: {', '.join(families)}")
     return 0
+
+
+def build_runner(
+    args: argparse.Namespace, families: tuple[str, ...], flags: tuple[str, ...]
+) -> str:
+    """The image that programs run in, unless it is there; what to say of it."""
+    recipe = choose(args, families, flags)
+    if recipe is None:
+        return f"{args.tag} is up to date (--force builds it again)"
+    build(recipe, args)
+    keep_sbom(args.tag)
+    return f"{args.tag} is ready: {', '.join(families)}"
+
+
+def build_gateway(args: argparse.Namespace) -> str:
+    """The gateway's image, unless it is there; what to say of it."""
+    origins = [f"base:{args.base}"] if args.base else []
+    if not origins:
+        if not args.bootstrap:
+            origins.append("base:")
+        if args.bootstrap or bootstrap.available():
+            origins.insert(0, f"bootstrap:{args.suite or bootstrap.suite()}")
+    if not args.force and image_label(args.tag) in {gateway.digest(one) for one in origins}:
+        return f"{args.tag} is up to date (--force builds it again)"
+    origin = origins[0]
+    print(f"building {args.tag} from {origin}", flush=True)
+    with tempfile.TemporaryDirectory(prefix="verifier-gateway-") as name:
+        context = Path(name)
+        shutil.copy(HERE / "Dockerfile.gateway", context / "Dockerfile")
+        (context / "site").mkdir()
+        base = gateway_system(args, origin, context)
+        version = inside_python(base)
+        gateway.lay(context / "site", version)
+        # The system is the base already: this lays the folder into it.
+        build_context(context, args.tag, {"BASE": base}, gateway.labels(origin))
+    keep_sbom(args.tag)
+    return f"{args.tag} is ready: Python {version}"
+
+
+def gateway_system(args: argparse.Namespace, origin: str, context: Path) -> str:
+    """The system under the gateway, kept for the next time; its name."""
+    digest = gateway.system_digest(origin)
+    if not args.force and image_label(gateway.BASE_TAG) == digest:
+        return gateway.BASE_TAG
+    way, _, name = origin.partition(":")
+    arguments = {"PACKAGES": " ".join(gateway.PACKAGES)}
+    if way == "bootstrap":
+        with tempfile.TemporaryDirectory(prefix="verifier-image-") as folder:
+            Path(folder).chmod(0o755)
+            tarball = Path(folder) / "root.tar"
+            sources = args.sources or bootstrap.sources(name)
+            bootstrap.make_root(gateway.PACKAGES, name, sources, tarball)
+            docker(["import", str(tarball), gateway.BASE_TAG])
+        arguments["BASE"] = gateway.BASE_TAG
+    elif name:
+        arguments["BASE"] = name
+    labels = {LABEL_RECIPE: digest}
+    network = "none" if way == "bootstrap" else ""
+    build_context(context, gateway.BASE_TAG, arguments, labels, target="system", network=network)
+    return gateway.BASE_TAG
+
+
+def inside_python(image: str) -> str:
+    """The version of an image's Python, as "3.11"."""
+    script = "import sys; print('%d.%d' % sys.version_info[:2])"
+    done = subprocess.run(
+        ["docker", "run", "--rm", "--network", "none", image, "/usr/bin/python3", "-c", script],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout.strip()
+
+
+def keep_sbom(tag: str) -> None:
+    """Lay the list of what is in an image into it, as one layer more."""
+    with tempfile.TemporaryDirectory(prefix="verifier-sbom-") as name:
+        context = Path(name)
+        sbom.write(sbom.read(tag), context / "sbom.json")
+        (context / "sbom.json").chmod(0o644)
+        (context / "Dockerfile").write_text(f"FROM {tag}\nCOPY sbom.json {sbom.INSIDE}\n")
+        build_context(context, tag, {}, {LABEL_SBOM: sbom.INSIDE})
+
+
+def write_sbom(tag: str, folder: Path) -> None:
+    """The list of what is in an image, beside."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{tag.replace('/', '_').replace(':', '_')}.cdx.json"
+    sbom.write(sbom.read(tag), path)
+    print(f"{path} says what is in {tag}")
 
 
 def wanted(args: argparse.Namespace) -> list[str]:
@@ -239,6 +347,19 @@ def build_on_base(recipe: ImageRecipe, base: str, tag: str) -> None:
     }
     if base:
         arguments["BASE"] = base
+    build_context(HERE, tag, arguments, recipe.labels, network="")
+
+
+def build_context(
+    context: Path,
+    tag: str,
+    arguments: dict[str, str],
+    labels: dict[str, str],
+    *,
+    target: str = "",
+    network: str = "none",
+) -> None:
+    """Build the Dockerfile of a folder, up to a stage of it."""
     env = dict(os.environ)
     classic: list[str] = []
     buildx = subprocess.run(["docker", "buildx", "version"], capture_output=True, check=False)
@@ -252,10 +373,12 @@ def build_on_base(recipe: ImageRecipe, base: str, tag: str) -> None:
             "build",
             *classic,
             *(word for item in arguments.items() for word in ("--build-arg", "=".join(item))),
-            *(word for item in recipe.labels.items() for word in ("--label", "=".join(item))),
+            *(word for item in labels.items() for word in ("--label", "=".join(item))),
+            *(["--target", target] if target else []),
+            *(["--network", network] if network else []),
             "--tag",
             tag,
-            str(HERE),
+            str(context),
         ],
         env,
     )

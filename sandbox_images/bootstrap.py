@@ -12,6 +12,7 @@ import re
 import shlex
 import shutil
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 from sandbox_images.recipe import HERE, ImageRecipe
@@ -104,7 +105,7 @@ def available(*, install: bool = True) -> bool:
 
 
 def command(recipe: ImageRecipe, release: str, source_files: list[Path], target: Path) -> list[str]:
-    """The mmdebstrap command line."""
+    """The mmdebstrap command line of the image that programs run in."""
     # The script's text is the argument: in unshare mode a path in a private home could not be read.
     finish = shlex.join(
         [
@@ -115,14 +116,27 @@ def command(recipe: ImageRecipe, release: str, source_files: list[Path], target:
             " ".join(recipe.header_flags),
         ]
     )
-    return [
-        TOOL,
-        "--variant=minbase",
-        "--include=" + ",".join(recipe.packages),
-        *(f"--dpkgopt={option}" for option in DPKG_OPTIONS),
+    hooks = [
         # The JDK's packages fail to configure without this folder.
         '--essential-hook=mkdir -p "$1"/usr/share/man/man1',
         f'--customize-hook=chroot "$1" {finish}',
+    ]
+    return _command(recipe.packages, hooks, release, source_files, target)
+
+
+def _command(
+    packages: Sequence[str],
+    hooks: list[str],
+    release: str,
+    source_files: list[Path],
+    target: Path,
+) -> list[str]:
+    return [
+        TOOL,
+        "--variant=minbase",
+        "--include=" + ",".join(packages),
+        *(f"--dpkgopt={option}" for option in DPKG_OPTIONS),
+        *hooks,
         f"--customize-hook={REMOVE_TRACES}",
         release,
         str(target),
@@ -136,15 +150,29 @@ def make(recipe: ImageRecipe, release: str, source_files: list[Path], target: Pa
     Raises:
         BootstrapError: mmdebstrap is absent or failed.
     """
+    _make(command(recipe, release, source_files, target))
+
+
+def make_root(
+    packages: Sequence[str], release: str, source_files: list[Path], target: Path
+) -> None:
+    """Write a root file system of these packages and nothing else as a tarball.
+
+    Raises:
+        BootstrapError: mmdebstrap is absent or failed.
+    """
+    clean = 'rm -rf "$1"/var/lib/apt/lists/* "$1"/var/cache/apt/* "$1"/var/log/*'
+    _make(_command(packages, [f"--customize-hook={clean}"], release, source_files, target))
+
+
+def _make(words: list[str]) -> None:
     if not available():
         message = (
             "mmdebstrap is not installed: apt-get install mmdebstrap, "
             "or build on an image with --base IMAGE"
         )
         raise BootstrapError(message)
-    done = subprocess.run(
-        command(recipe, release, source_files, target), stdin=subprocess.DEVNULL, check=False
-    )
+    done = subprocess.run(words, stdin=subprocess.DEVNULL, check=False)
     if done.returncode != 0:
         message = (
             f"mmdebstrap failed with exit code {done.returncode} (its messages are above); "

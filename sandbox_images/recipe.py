@@ -18,6 +18,7 @@ HERE = Path(__file__).resolve().parent
 LABEL_RECIPE = "sandbox-verifier.recipe"
 LABEL_FAMILIES = "sandbox-verifier.families"
 LABEL_ORIGIN = "sandbox-verifier.origin"
+LABEL_SBOM = "sandbox-verifier.sbom"
 
 USER = "65532:65532"
 

@@ -129,7 +129,7 @@ struct jail_spec {
     int64_t cpu_s;        /* RLIMIT_CPU, a belt: the summed limit is the runner's */
     int64_t tmp_bytes, tmp_inodes;
     int64_t file_bytes, stack_bytes, processes, open_files;
-    int64_t without;      /* WITHOUT_*: control runs only, see sandbox/controls.py; 0 otherwise */
+    int64_t without;      /* WITHOUT_*: control runs (sandbox/controls.py), and runners in a masked container */
     int64_t has_value, has_input, has_peer, has_extra; /* which descriptors come with each run, see jail_serve() */
     const char *const *argv; /* NULL: return 0 in the payload instead of exec */
     const char *const *envp;
@@ -145,6 +145,7 @@ enum {
     WITHOUT_PROCESS_LIMIT = 32,
     WITHOUT_DROPPED_CAPABILITIES = 64,
     WITHOUT_LANDLOCK = 128,
+    WITHOUT_FRESH_PROC = 256, /* no control: the slot's own /proc stays, where the kernel refuses a new one */
 };
 
 /* How the payload ended, in init's words. */
@@ -492,7 +493,8 @@ static int init_main(void *unused) {
      * is only one) would run them on the zygote's memory. The payload unblocks what it inherits. */
     SYS4(__NR_rt_sigprocmask, SIG_SETMASK, &every_signal, 0, 8);
     limit(RLIMIT_SIGPENDING, 1024, 1024); /* so many may wait for us */
-    if ((err = SYS5(__NR_mount, "proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, "hidepid=2")) < 0)
+    if (!(s->without & WITHOUT_FRESH_PROC) &&
+        (err = SYS5(__NR_mount, "proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, "hidepid=2")) < 0)
         init_failed("mount /proc", err);
     if ((err = SYS5(__NR_mount, "tmp", "/tmp", "tmpfs", MS_NOSUID | MS_NODEV, run.tmp_options)) < 0)
         init_failed("mount /tmp", err);

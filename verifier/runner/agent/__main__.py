@@ -22,6 +22,7 @@ after it.
 """
 
 import ctypes
+import functools
 import json
 import os
 import socket
@@ -43,11 +44,26 @@ def main():
     if sys.argv[1:2] == ["--harness"]:
         harness.main(sys.argv[2:])
     options = arguments()
+    if options.serve:
+        from . import supervisor  # it would be in every payload's memory
+
+        supervisor.main(options)
     raise_stack()
     config = json.loads(options.config)
     without = config.get("without", [])
     listener = listen(options.listen) if options.listen else None
-    counters = cgroups.own() if options.listen else cgroups.given(config)
+    own = options.listen or config.get("own_counters")
+    counters = cgroups.own() if own else cgroups.given(config)
+    make_runner = jobs.Runner
+    if own and not options.listen:
+        from . import sampled  # a module more in every payload's memory, where it is needed
+
+        make_runner = functools.partial(  # type: ignore[assignment]
+            sampled.SampledRunner, config["container_bytes"]
+        )
+    shared_proc = config.get("shared_proc", False)
+    if shared_proc:
+        without = [*without, "fresh_proc"]
     library = libjail.load("/proc/self/fd/%d" % os.open(options.lib, os.O_RDONLY | os.O_CLOEXEC))
     with open(sys.argv[0], "rb") as f:
         archive = f.read()
@@ -67,6 +83,7 @@ def main():
             BUILD_BYTES,
             read_only="read_only_root" not in without,
             headers_fd=config.get("headers_fd", -1),
+            shared_proc=shared_proc,
         )
         mounts.check(mounts.libc.sethostname(b"sandbox", 7), "sethostname")
     except OSError as e:
@@ -91,7 +108,7 @@ def main():
     sock = accept(options, listener)
     if "separate_uid" in without or "capabilities" in without:
         two_ids = False
-    runner = jobs.Runner(
+    runner = make_runner(
         sock=sock,
         library=library[1],
         zygote=ours,
@@ -108,9 +125,12 @@ def main():
 def arguments():
     """`--lib` the jail library, `--config` JSON, and one way to be reached.
 
-    That is `--fd`, an inherited stream socket, or `--listen`, a path to serve one supervisor on.
+    That is `--fd`, an inherited stream socket, or `--listen`, a path to serve one supervisor on, or
+    `--serve`, a folder to serve gateways in, as a `--role` (supervisor.py).
     """
-    options = types.SimpleNamespace(lib=None, fd=-1, listen="", config="{}")
+    options = types.SimpleNamespace(
+        lib=None, fd=-1, listen="", serve="", role="runner", name="", config="{}"
+    )
     given = sys.argv[1:]
     for name, value in zip(given[::2], given[1::2]):
         if not name.startswith("--") or not hasattr(options, name[2:]):

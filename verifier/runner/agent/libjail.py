@@ -14,6 +14,7 @@ WITHOUT = {
     "process_limit": 32,
     "capabilities": 64,
     "landlock": 128,
+    "fresh_proc": 256,
 }
 
 

@@ -119,10 +119,13 @@ def seen_from_here(fd):
         os.close(fd)
 
 
-def make_root(root, program_bytes, build_bytes, *, read_only=True, headers_fd=-1):
+def make_root(
+    root, program_bytes, build_bytes, *, read_only=True, headers_fd=-1, shared_proc=False
+):
     """Build the private root at `root` (a directory of ours to be covered) and move into it.
 
-    `headers_fd`, if any, is a folder to be seen as /precompiled; it is closed.
+    `headers_fd`, if any, is a folder to be seen as /precompiled; it is closed. `shared_proc` takes
+    the container's own /proc, for where the kernel refuses a fresh one.
     """
     mount(None, "/", None, MS_REC | MS_PRIVATE)
     mount("root", root, "tmpfs", MS_NOSUID | MS_NODEV, "mode=0755,size=1m,nr_inodes=1024")
@@ -163,7 +166,10 @@ def make_root(root, program_bytes, build_bytes, *, read_only=True, headers_fd=-1
     )
     # This proc stays under the case's own: the kernel lets a user namespace mount a fresh one only
     # where a whole one is visible already.
-    mount("proc", root + "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC)
+    if shared_proc:
+        mount("/proc", root + "/proc", None, MS_BIND | MS_REC)
+    else:
+        mount("proc", root + "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC)
     for target in submounts(bound):
         remount_read_only(target)
     os.chdir(root)
