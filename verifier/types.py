@@ -420,6 +420,7 @@ class Result:
         request_id: Echo of the caller's id.
         stopped: Why cases were skipped by the policy's early stop, and after which ("" where none
             was).
+        fault: The class of the fault that `error` tells of, for counters; it stays in the process.
     """
 
     outcome: Outcome
@@ -439,6 +440,7 @@ class Result:
     error: str = ""
     request_id: str = ""
     stopped: str = ""
+    fault: str = ""
 
     def replace(self, **changes: object) -> Result:
         """A copy with some fields changed."""

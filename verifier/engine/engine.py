@@ -20,6 +20,7 @@ from verifier import extraction, judging, languages
 from verifier._version import __version__
 from verifier.engine import budget, carried
 from verifier.engine.artifacts import ArtifactCache
+from verifier.engine.breaker import Breaker
 from verifier.engine.checkers import check_task
 from verifier.engine.lobby import Lobby
 from verifier.engine.pool import SlotPool
@@ -28,7 +29,9 @@ from verifier.engine.score_run import ScoreRun, run_job
 from verifier.engine.shares import Claim
 from verifier.engine.shop import ATTEMPTS, Compilers, Shop
 from verifier.errors import (
+    BackendDownError,
     BackendError,
+    ConfigError,
     DeadlineError,
     HelperError,
     OverloadedError,
@@ -36,7 +39,7 @@ from verifier.errors import (
     SlotError,
 )
 from verifier.limits import DEFAULT_LIMITS, MAX_LIMITS, resolve
-from verifier.sandbox.base import Guarantee, RunJob, Sandbox, Slot
+from verifier.sandbox.base import ElasticSandbox, Guarantee, RunJob, Sandbox, Slot
 from verifier.types import (
     CaseResult,
     CompileFacts,
@@ -87,6 +90,8 @@ class EngineLoad:
     running: int
     slots_idle: int
     slots_total: int
+    slots_busy: int = 0
+    slots_replaced: int = 0
 
 
 class Engine:
@@ -116,7 +121,7 @@ class Engine:
 
         Args:
             sandbox: Opened and closed by this engine.
-            slots: The cores this process may use, by default.
+            slots: The cores this process may use, by default; of an elastic sandbox, all there are.
             default_limits: Of a program where neither the task nor its suite says more.
             max_limits: Ceilings.
             max_queue: Bounds tasks taken but not finished.
@@ -134,13 +139,16 @@ class Engine:
         self._max_queue = max_queue
         self._accept = frozenset(accept) | frozenset(getattr(sandbox, "accepted", ()))
         cores = len(os.sched_getaffinity(0))
+        self._most_slots = slots
         slots = slots or cores
         pool = SlotPool(sandbox, slots, pin=pin_slots and 2 * slots > cores)
         self._shop = Shop(pool, sandbox.name, testlib=testlib)
         if artifacts is not None:
             self._shop.artifacts = artifacts
         if compile_slots:
-            self._shop.compilers = Compilers(SlotPool(sandbox, compile_slots, pin=False))
+            self._shop.compilers = Compilers(
+                SlotPool(sandbox, compile_slots, breaker=pool.breaker, probes=False)
+            )
         self._results = ResultCache(result_cache_bytes) if result_cache_bytes else None
         self._environment: tuple[str, ...] = ()
         self._lobby = Lobby(PLACES + 2 * pool.size)
@@ -163,11 +171,39 @@ class Engine:
             origin = f"{self.sandbox.name} {getattr(self.sandbox, 'image', '')}"
             self._shop.artifacts.scope = origin
             self._environment = (origin, *map(repr, sorted(self._shop.toolchains.items())))
-            await self._shop.pool.start()
+            if isinstance(self.sandbox, ElasticSandbox):
+                await self._start_elastic(self.sandbox)
+            else:
+                await self._shop.pool.start()
         except BaseException:
             await self.close()
             raise
         self._started = True
+
+    async def _start_elastic(self, sandbox: ElasticSandbox) -> None:
+        """As many slots as there are; limits that they cannot hold are refused from now on.
+
+        Raises:
+            BackendError: There can be no slots.
+            ConfigError: The limits that are used where nobody asks for any are too large.
+        """
+        ceiling, default = sandbox.memory_ceiling, self.default_limits.memory_bytes
+        if default > ceiling:
+            raise ConfigError(
+                f"default_limits.memory_bytes = {default} is more than this sandbox can hold, "
+                f"{ceiling}: lower it, or give its containers more"
+            )
+        if ceiling < self.max_limits.memory_bytes:
+            self.max_limits = dataclasses.replace(self.max_limits, memory_bytes=ceiling)
+        pool = self._shop.pool
+
+        def changed(count: int) -> None:
+            pool.resize(min(count, self._most_slots or count))
+
+        pool.size = 1
+        await pool.start()
+        sandbox.on_slot_count(changed)
+        changed(sandbox.slot_count)
 
     async def close(self) -> None:
         """Close all slots and the backend."""
@@ -178,13 +214,21 @@ class Engine:
         await self._shop.artifacts.close()
         await self.sandbox.close()
 
+    def adjust(self, *, default_limits: Limits, max_limits: Limits, max_queue: int) -> None:
+        """Other limits and another bound from the next task on; what was taken keeps its own."""
+        self.default_limits = default_limits
+        self.max_limits = max_limits
+        self._max_queue = max_queue
+
     def info(self) -> EngineInfo:
         """What this engine is."""
         return EngineInfo(
             version=__version__,
             backend=self.sandbox.name,
             slots=self._shop.pool.size,
-            guarantees=self._guarantees,
+            guarantees=self.sandbox.held
+            if isinstance(self.sandbox, ElasticSandbox) and self._started
+            else self._guarantees,
             accepted=self._accept,
             toolchains=dict(self._shop.toolchains),
             default_limits=self.default_limits,
@@ -203,6 +247,8 @@ class Engine:
             running=self._shop.running,
             slots_idle=self._shop.pool.idle,
             slots_total=self._shop.pool.size,
+            slots_busy=self._shop.pool.busy,
+            slots_replaced=self._shop.pool.replaced,
         )
 
     @property
@@ -214,6 +260,11 @@ class Engine:
     def reruns(self) -> int:
         """Wall-clock kills that were run again alone."""
         return self._shop.reruns
+
+    @property
+    def breaker(self) -> Breaker:
+        """Whether the backend is asked at all."""
+        return self._shop.pool.breaker
 
     # ------------------------------------------------------------ score
 
@@ -296,9 +347,16 @@ class Engine:
 
         try:
             verdicts = await self._once(task, limits, program, run_now)
+        except BackendDownError:
+            raise  # the caller comes back when it is healed
         except (SlotError, BackendError, HelperError) as e:
             compiled = runs[-1].compiled if runs else None
-            return base.replace(outcome=Outcome.INFRA_ERROR, error=str(e), compile=compiled)
+            return base.replace(
+                outcome=Outcome.INFRA_ERROR,
+                error=str(e),
+                fault=type(e).__name__,
+                compile=compiled,
+            )
         timing = Timing(
             cpu_time_s=sum(c.cpu_time_s for c in verdicts.cases),
             wall_time_s=sum(c.wall_time_s for c in verdicts.cases),
@@ -394,8 +452,8 @@ class Engine:
                 holder[:] = [slot]
                 waited = time.monotonic() - queued
                 (facts,) = [f async for f in slot.run(job)]
-            except SlotError:
-                self._shop.faults += 1
+            except SlotError as e:
+                self._shop.fault(e)
                 if attempt + 1 == ATTEMPTS:
                     raise
             else:
@@ -416,6 +474,8 @@ class Engine:
     def _admit(self) -> None:
         if not self._started:
             raise BackendError("the engine is not running")
+        if not self._shop.pool.breaker.closed:
+            raise self._shop.pool.down()
         if self._taken >= self._max_queue:
             raise OverloadedError(
                 f"{self._taken} tasks are queued or running; the limit is {self._max_queue}"

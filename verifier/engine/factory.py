@@ -12,12 +12,12 @@ from verifier._disk_cache import DiskCache
 from verifier.engine.artifacts import ArtifactCache
 from verifier.engine.engine import Engine
 from verifier.errors import ConfigError
-from verifier.sandbox.base import Sandbox
+from verifier.sandbox.base import ElasticSandbox, Sandbox
 
 if TYPE_CHECKING:
     from verifier.config import Settings
 
-BACKENDS = ("namespaces", "docker", "process", "fake")
+BACKENDS = ("namespaces", "docker", "runners", "process", "fake")
 
 
 def engine_of(settings: Settings, sandbox: Sandbox) -> Engine:
@@ -33,16 +33,19 @@ def engine_of(settings: Settings, sandbox: Sandbox) -> Engine:
         folder = Path(settings.cache_dir).expanduser().resolve() / "programs"
         disk = DiskCache(folder, settings.compile_cache_disk_bytes)
     slots = settings.slots or len(os.sched_getaffinity(0))
+    compile_slots = slots if settings.compile_slots is None else settings.compile_slots
+    elastic = isinstance(sandbox, ElasticSandbox)
     return Engine(
         sandbox,
-        slots=slots,
+        slots=settings.slots if elastic else slots,
         pin_slots=settings.pin_slots,
         default_limits=settings.default_limits.to_limits(),
         max_limits=settings.max_limits.to_limits(),
         max_queue=settings.max_queue,
         accept=frozenset(settings.accept),
         testlib=read_testlib(settings.testlib),
-        compile_slots=slots if settings.compile_slots is None else settings.compile_slots,
+        # As many slots as there are: none beside them.
+        compile_slots=0 if elastic else compile_slots,
         artifacts=ArtifactCache(settings.compile_cache_bytes, disk),
         result_cache_bytes=settings.result_cache_bytes,
     )
@@ -57,6 +60,7 @@ def make_sandbox(
     runtime: str | None = None,
     spawn_python: bool = False,
     cache_dir: str | None = None,
+    runners_dir: str | None = None,
 ) -> Sandbox:
     """A sandbox, not started yet.
 
@@ -69,6 +73,7 @@ def make_sandbox(
         spawn_python: Run Python programs in a fresh interpreter each instead of a fork of the warm
         one.
         cache_dir: For "namespaces": where precompiled headers are kept; none are made without.
+        runners_dir: For "runners": the folder of their sockets.
 
     Raises:
         ConfigError: No such backend, no such guarantee, an unsafe one without `allow_unsafe`, or a
@@ -87,6 +92,10 @@ def make_sandbox(
         from verifier.sandbox.docker import DockerSandbox
 
         return DockerSandbox(image=image, runtime=runtime, accept=accept, spawn_python=spawn_python)
+    if backend == "runners":
+        from verifier.sandbox.runners import RunnerSandbox
+
+        return RunnerSandbox(runners_dir, accept=accept, spawn_python=spawn_python)
     if backend == "process":
         from verifier.sandbox.process import ProcessSandbox
 

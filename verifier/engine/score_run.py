@@ -197,8 +197,8 @@ class ScoreRun:
                 self.compiled = await self.shop.compiled(
                     self.program, self.recipe, holder, self.claim, limits=self.limits
                 )
-            except SlotError:
-                self.shop.faults += 1
+            except SlotError as e:
+                self.shop.fault(e)
                 for slot in holder:
                     self.pool.give_back(slot)
                 holder.clear()
@@ -216,8 +216,8 @@ class ScoreRun:
     async def _compile_beside(self, helper: Helper, holder: list[Slot]) -> None:
         try:
             await helper.compile(holder, self.claim)
-        except SlotError:
-            self.shop.faults += 1
+        except SlotError as e:
+            self.shop.fault(e)
             await helper.compile(holder, self.claim)  # its slot is opened anew
 
     # ------------------------------------------------------------ who runs which cases
@@ -315,8 +315,8 @@ class ScoreRun:
                 await self._run_batch(slot, batch)
             else:
                 await self._run_apart(slot, batch)
-        except SlotError:
-            self.shop.faults += 1
+        except SlotError as e:
+            self.shop.fault(e)
             left = self._missing(batch)
             # Only a case that fails again and again is given up, not a long batch.
             attempt = attempt + 1 if left == batch else 1

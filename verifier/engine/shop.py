@@ -102,6 +102,11 @@ class Shop:
     compilers: Compilers | None = None
     compiles_in_run: bool = False
 
+    def fault(self, error: Exception) -> None:
+        """A slot failed in use."""
+        self.faults += 1
+        self.pool.breaker.failed(str(error))
+
     def recipe(self, language: str) -> languages.Recipe:
         """The recipe of a language that this sandbox has.
 

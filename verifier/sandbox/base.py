@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import io
 import socket
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Protocol, runtime_checkable
@@ -167,7 +167,7 @@ class Sandbox(Protocol):
 
     @property
     def name(self) -> str:
-        """One of "namespaces", "docker", "process", "fake"."""
+        """One of "namespaces", "docker", "runners", "process", "fake"."""
         ...
 
     async def start(self) -> None:
@@ -200,4 +200,40 @@ class Sandbox(Protocol):
 
     async def toolchains(self) -> dict[str, str]:
         """Canonical language name -> version, for the languages whose toolchain is there."""
+        ...
+
+
+@runtime_checkable
+class ElasticSandbox(Sandbox, Protocol):
+    """A backend whose slots come and go by themselves, with partners of a kind of their own.
+
+    Attributes:
+        memory_ceiling: The largest memory limit that its slots can hold, in bytes.
+        partners_wanted: Callers of `open_partner` that have to wait: whoever keeps a partner that
+            is not in use should close it.
+    """
+
+    memory_ceiling: int
+    partners_wanted: int
+
+    @property
+    def held(self) -> tuple[Guarantee, ...]:
+        """What all slots that are open now guarantee."""
+        ...
+
+    @property
+    def slot_count(self) -> int:
+        """How many slots there can be at the moment."""
+        ...
+
+    def on_slot_count(self, changed: Callable[[int], None]) -> None:
+        """Have `changed` called with the number of slots whenever it changes or a slot dies."""
+        ...
+
+    async def open_partner(self, cpu: int | None = None) -> Slot:
+        """A slot for the second program of a pair; waits for one.
+
+        Raises:
+            BackendError: There is none.
+        """
         ...

@@ -60,6 +60,7 @@ class FakeSandbox:
         killed: Runs that were cancelled before they answered.
         slots: Every slot that was opened.
         started: `start` was called, and `close` was not.
+        scripted: Its answers are the script's: a breaker's probe asks for none.
     """
 
     def __init__(
@@ -92,6 +93,7 @@ class FakeSandbox:
         self.killed = 0
         self.slots: list[FakeSlot] = []
         self.started = False
+        self.scripted = True
 
     @property
     def name(self) -> str:

@@ -27,6 +27,9 @@ logger = logging.getLogger(__name__)
 # artifact.
 GRACE_S = 20.0
 CANCEL_S = 5.0
+# How often a slot that is silent is looked at from outside; stopped so often in a row is stopped.
+LOOK_S = 1.0
+LOOKS = 2
 MESSAGE_HEAD = 4096
 # Standard output, standard error, and a value or an artifact.
 _BLOBS = 3
@@ -116,9 +119,26 @@ class RunnerSlot:
         *,
         on_close: Callable[[], Awaitable[None]],
         set_memory: Callable[[int], Awaitable[None]] | None = None,
+        stopped: Callable[[], Awaitable[bool]] | None = None,
+        held_back: Callable[[], bool] | None = None,
         spawn: bool = False,
     ) -> None:
-        """Make the slot; `connect` has to follow."""
+        """Make the slot; `connect` has to follow.
+
+        Args:
+            name: Unique within the process.
+            on_close: Frees what the backend made for it.
+            set_memory: Sets the bound of the slot's cgroup, in bytes; None where there is none.
+            stopped: Whether the runner is stopped, or its container paused, as far as can be seen
+                from outside; None where nothing can.
+            held_back: Whether a program was refused something that its own limits allow; its
+                answers are then no verdict. None where that cannot be seen.
+            spawn: See the class.
+        """
+        self._stopped = stopped
+        self._held_back = held_back
+        self._watcher: Callable[[], None] | None = None
+        self._trouble = "the runner is gone"
         self._name = name
         self._on_close = on_close
         self._set_memory = set_memory
@@ -144,6 +164,18 @@ class RunnerSlot:
         """Whether the slot may be used again."""
         return self._healthy
 
+    def watch(self, gone: Callable[[], None]) -> None:
+        """Call this when the runner dies, also while nothing runs there."""
+        self._watcher = gone
+
+    def _gone(self) -> None:
+        if self._closed:
+            return
+        # Answers that have come already are read, and are good.
+        self._healthy = False
+        if self._watcher is not None:
+            self._watcher()
+
     async def connect(self, sock: socket.socket, timeout_s: float = GRACE_S) -> None:
         """Wait for the runner's first frame.
 
@@ -153,7 +185,12 @@ class RunnerSlot:
         """
         sock.setblocking(False)  # noqa: FBT003 - its only parameter
         self._sock = sock.dup()  # asyncio's own does not send descriptors
-        self._reader, self._writer = await asyncio.open_connection(sock=sock)
+        loop = asyncio.get_running_loop()
+        reader = self._reader = _Reader(self._gone)
+        transport, protocol = await loop.create_connection(
+            lambda: asyncio.StreamReaderProtocol(reader), sock=sock
+        )
+        self._writer = asyncio.StreamWriter(transport, protocol, reader, loop)
         # `drain` then means sent, and a descriptor goes where it belongs in the stream.
         self._writer.transport.set_write_buffer_limits(high=0)
         self._healthy = True
@@ -192,6 +229,7 @@ class RunnerSlot:
             if answer["op"] == "missing":
                 raise ToolchainMissingError(str(answer.get("message")))
             facts = self._facts(answer, "compiled", blobs)
+            self._check_room()
         self._rest(answer)
         ok = answer.get("ok") is True
         facts = dataclasses.replace(facts, returned=None)
@@ -243,6 +281,7 @@ class RunnerSlot:
                     finished = True
                     break
                 facts = self._facts(answer, "facts", blobs)
+                self._check_room()
                 got += 1
                 uncompiled = facts.uncompiled
                 yield facts
@@ -322,15 +361,35 @@ class RunnerSlot:
 
     @contextlib.contextmanager
     def _watchdog(self, timeout_s: float) -> Any:
-        """Abort the connection when the runner takes too long.
+        """Abort the connection when the runner takes too long, or is seen to be stopped.
 
         The read then ends as if it had died.
         """
-        handle = asyncio.get_running_loop().call_later(timeout_s, self._writer.transport.abort)
+        loop = asyncio.get_running_loop()
+        handle = loop.call_later(timeout_s, self._writer.transport.abort)
+        looking: list[asyncio.Task[None]] = []
+        look = None
+        if self._stopped is not None:
+            stopped = self._stopped
+            look = loop.call_later(
+                LOOK_S, lambda: looking.append(loop.create_task(self._look(stopped)))
+            )
         try:
             yield
         finally:
             handle.cancel()
+            if look is not None:
+                look.cancel()
+            for task in looking:
+                task.cancel()
+
+    async def _look(self, stopped: Callable[[], Awaitable[bool]]) -> None:
+        seen = 0
+        while seen < LOOKS:
+            seen = seen + 1 if await stopped() else 0
+            await asyncio.sleep(LOOK_S)
+        self._trouble = "the runner is stopped"
+        self._writer.transport.abort()
 
     def _facts(self, header: dict[str, Any], op: str, blobs: Sequence[bytes]) -> RunFacts:
         """The facts in a frame that has to be of this kind, with three blobs."""
@@ -342,6 +401,11 @@ class RunnerSlot:
             problem = e
         self._healthy = False
         raise SlotError(f"{self._name}: {problem}")
+
+    def _check_room(self) -> None:
+        if self._held_back is not None and self._held_back():
+            self._healthy = False
+            raise SlotError(f"{self._name}: the slot's own limit of processes was met")
 
     async def _write(self, header: dict[str, Any], *blobs: bytes) -> None:
         try:
@@ -390,7 +454,23 @@ class RunnerSlot:
             frames.ProtocolError,
         ) as e:
             self._healthy = False
-            raise SlotError(f"{self._name}: the runner is gone ({type(e).__name__})") from e
+            raise SlotError(f"{self._name}: {self._trouble} ({type(e).__name__})") from e
+
+
+class _Reader(asyncio.StreamReader):
+    """Says at once when the other side is gone, whether anybody reads or not."""
+
+    def __init__(self, gone: Callable[[], None]) -> None:
+        super().__init__()
+        self._tell = gone
+
+    def feed_eof(self) -> None:
+        super().feed_eof()
+        self._tell()
+
+    def set_exception(self, exc: Exception) -> None:
+        super().set_exception(exc)
+        self._tell()
 
 
 def _split(body: bytes, sizes: object) -> list[bytes]:

@@ -6,8 +6,11 @@ spare and becomes the first one that is handed out.
 
 from __future__ import annotations
 
+import contextlib
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Collection
+from pathlib import Path
 
 from verifier.languages import RECIPES
 from verifier.sandbox import accept as acceptance
@@ -103,3 +106,64 @@ class WarmSandbox(ABC):
         """The next slot's number."""
         number, self._opened = self._opened, self._opened + 1
         return number
+
+
+def processes_of(pid: int) -> list[int]:
+    """A process and all below it, none of which is making others at the moment."""
+    found = [pid]
+    for parent in found:
+        with contextlib.suppress(OSError):
+            for task in Path(f"/proc/{parent}/task").iterdir():
+                found += map(int, (task / "children").read_text().split())
+    return found
+
+
+def any_stopped(pids: Collection[int]) -> bool:
+    """Whether one of these processes is stopped (SIGSTOP); those that cannot be seen are not."""
+    for pid in pids:
+        with contextlib.suppress(OSError, IndexError):
+            stat = Path(f"/proc/{pid}/stat").read_text(errors="replace")
+            if stat.rpartition(")")[2].split()[0] == "T":
+                return True
+    return False
+
+
+class ForkFailures:
+    """Whether processes were refused to a slot by its own group, or by one above it.
+
+    A program has its own limit (RLIMIT_NPROC), which is below that of the slot's group. Where the
+    group is what refuses, it is full by somebody else's doing, or its limit was lowered: nothing
+    that the program did then says anything about it. The kernel counts such refusals
+    (`pids.events`). Where this host cannot see the group, none are seen.
+    """
+
+    def __init__(self) -> None:
+        """Of nobody yet."""
+        self._fd = -1
+        self._count = b""
+
+    def watch(self, pid: int) -> None:
+        """Count those of the group that this process is in from now on."""
+        with contextlib.suppress(OSError):
+            for line in Path(f"/proc/{pid}/cgroup").read_text().splitlines():
+                _, names, own = line.split(":", 2)
+                file = Path("/sys/fs/cgroup", names, own.lstrip("/"), "pids.events")
+                if names in ("pids", "") and file.exists():
+                    self._fd = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
+                    self._count = os.pread(self._fd, 256, 0)
+                    return
+
+    def met(self) -> bool:
+        """Whether there was one."""
+        if self._fd < 0:
+            return False
+        try:
+            return os.pread(self._fd, 256, 0) != self._count
+        except OSError:  # the group is gone, and the slot with it
+            return False
+
+    def close(self) -> None:
+        """No more."""
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1

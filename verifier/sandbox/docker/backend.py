@@ -4,6 +4,10 @@ The gateway and the runner talk over a unix socket in a folder that both see. A 
 runner and ends with it, and the runner ends when its supervisor closes the socket, so a gateway
 that is killed leaves no container running; what the engine kept is removed at the next start, by
 label, and so are the folders, by name.
+
+The engine may die and come back. Containers whose runner still answers go on; whatever needs the
+engine meanwhile is a `BackendDownError`. The next container that can be made is the sign that it is
+back: what could not be removed is removed then, by label.
 """
 
 from __future__ import annotations
@@ -12,6 +16,7 @@ import asyncio
 import contextlib
 import os
 import re
+import select
 import shutil
 import socket
 import struct
@@ -22,7 +27,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TypeVar
 
-from verifier.errors import BackendError, ConfigError, SlotError
+from verifier.errors import BackendDownError, BackendError, ConfigError, SlotError
 from verifier.runner.build import jail_library, runner_zipapp
 from verifier.sandbox import owner
 from verifier.sandbox.base import Guarantee, GuaranteeName
@@ -30,11 +35,12 @@ from verifier.sandbox.docker import container as spec
 from verifier.sandbox.docker.slot import DockerSlot
 from verifier.sandbox.namespaces.backend import ENVIRONMENT
 from verifier.sandbox.runner_slot import RunnerSlot
-from verifier.sandbox.warm import WarmSandbox
+from verifier.sandbox.warm import ForkFailures, WarmSandbox, any_stopped, processes_of
 
 DEFAULT_ENGINE = "unix:///var/run/docker.sock"
 DEFAULT_IMAGE = "verifier-sandbox:latest"
 START_S = 60.0
+REMOVE_S, REMOVE_AGAIN_S = 20.0, 0.5
 ENGINE_TIMEOUT_S = 60
 WORKERS = 4
 PEER = struct.Struct("3i")  # struct ucred
@@ -71,6 +77,9 @@ class DockerSandbox(WarmSandbox):
         self._pool = ThreadPoolExecutor(WORKERS, thread_name_prefix="verifier-docker")
         self._client: Any = None
         self._folder: Path | None = None
+        # Whether the engine may still have something of ours that we let go of.
+        self._unswept = False
+        self._sweeping: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
         """See `Sandbox.start`."""
@@ -106,13 +115,14 @@ class DockerSandbox(WarmSandbox):
 
     async def close(self) -> None:
         """See `Sandbox.close`."""
+        if self._sweeping is not None:
+            await self._sweeping
         await asyncio.gather(*(slot.close() for slot in list(self._slots)), return_exceptions=True)
         self._spare = None
         if self._client is not None:
             with contextlib.suppress(Exception):
-                await self._call(self._remove_ours)
-            self._client.close()
-            self._client = None
+                await self._call(lambda: self._remove_ours(()))
+            self._let_go()
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
             self._folder = None
@@ -127,33 +137,59 @@ class DockerSandbox(WarmSandbox):
 
         async def on_close() -> None:
             self._slots.discard(slot)
-            if "id" in created:
-                await self._call(lambda: self._remove(created["id"]))
-            if self._folder is not None:
-                shutil.rmtree(self._folder / name, ignore_errors=True)
+            refusals.close()
+            try:
+                if "id" in created:
+                    await self._call(lambda: self._remove(created["id"]))
+            finally:
+                if self._folder is not None:
+                    shutil.rmtree(self._folder / name, ignore_errors=True)
 
         async def set_memory(limit_bytes: int) -> None:
             try:
                 await self._call(
-                    lambda: self._client.api.update_container(
+                    lambda: self._engine().api.update_container(
                         created["id"], mem_limit=limit_bytes, memswap_limit=limit_bytes
                     )
                 )
+            except BackendDownError:
+                raise
             except BackendError as e:
                 raise SlotError(f"{name}: cannot set the memory limit: {e}") from e
 
+        async def stopped() -> bool:
+            if any_stopped(own):
+                return True
+            with contextlib.suppress(BackendError):
+                return await self._call(lambda: self._state(created["id"])) == "paused"
+            return False
+
+        # As far as this host has numbers for them: keeper, runner and zygote.
+        own: list[int] = []
+        refusals = ForkFailures()
         slot = DockerSlot(
-            name, on_close=on_close, bound_memory=set_memory, spawn=self._spawn_python
+            name,
+            on_close=on_close,
+            bound_memory=set_memory,
+            stopped=stopped,
+            held_back=refusals.met,
+            spawn=self._spawn_python,
         )
         self._slots.add(slot)
         try:
-            path = await self._call(lambda: self._create(name, created))
+            path = await self._call(lambda: self._create(name, created), again=False)
             sock = await self._call(lambda: self._connect(path, created["id"]))
             # Whoever listens: the container's first process, 0 where this host has no number for it
             slot.pid = PEER.unpack(
                 sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, PEER.size)
             )[0]
             await slot.connect(sock, START_S)
+            if slot.pid:
+                own += processes_of(slot.pid)
+                refusals.watch(slot.pid)
+            if self._unswept and (self._sweeping is None or self._sweeping.done()):
+                self._unswept = False
+                self._sweeping = asyncio.create_task(self._remove_lost())
         except SlotError as e:
             await slot.close()
             raise BackendError(f"the container's runner did not start: {e}") from e
@@ -166,7 +202,7 @@ class DockerSandbox(WarmSandbox):
         # An engine that cannot (no cpuset controller) leaves the container where it was.
         with contextlib.suppress(BackendError):
             await self._call(
-                lambda: self._client.api.update_container(
+                lambda: self._engine().api.update_container(
                     f"verifier-{self.run_id}-{slot.name}", cpuset_cpus=str(cpu)
                 )
             )
@@ -176,13 +212,16 @@ class DockerSandbox(WarmSandbox):
         if self._folder is None:
             # 0700, so nobody else on this host reaches the sockets below, which any uid may use.
             self._folder = Path(tempfile.mkdtemp(prefix=f"verifier-{self.run_id}-"))
+            # The engine sees this folder also where we are in a container ourselves.
+            for source in (jail_library(), runner_zipapp()):
+                shutil.copy(source, self._folder)
         folder = self._folder / name
         folder.mkdir()
         folder.chmod(0o777)
         host = spec.host_config(
             client.api,
-            library=jail_library(),
-            zipapp=runner_zipapp(),
+            library=self._folder / jail_library().name,
+            zipapp=self._folder / runner_zipapp().name,
             socket_folder=folder,
             cpus=self._cpus,
             runtime=self.runtime,
@@ -202,6 +241,9 @@ class DockerSandbox(WarmSandbox):
             working_dir="/",
             labels={spec.LABEL_RUN: self.run_id, spec.LABEL_SLOT: name},
             network_disabled=True,
+            # An engine that starts again stops what ran: the first process of a container hears no
+            # other signal, and there would be ten seconds of waiting for it.
+            stop_signal="SIGKILL",
         )
         created["id"] = answer["Id"]
         client.api.start(answer["Id"])
@@ -224,11 +266,11 @@ class DockerSandbox(WarmSandbox):
                     f"the runner in image {self.image} did not come up (container {state}{by}); "
                     f"try: docker run --rm --entrypoint /usr/bin/python3 {self.image} --version"
                 )
-            time.sleep(0.005)
+            _rest(0.005)
 
     def _state(self, container: str) -> str:
         with contextlib.suppress(Exception):
-            return str(self._client.api.inspect_container(container)["State"]["Status"])
+            return str(self._engine().api.inspect_container(container)["State"]["Status"])
         return "gone"
 
     # ------------------------------------------------------------ the engine
@@ -253,7 +295,7 @@ class DockerSandbox(WarmSandbox):
                 f"good as root (usermod -aG docker USER), or use --backend namespaces"
             ) from e
         except (docker.errors.DockerException, OSError) as e:
-            raise BackendError(
+            raise BackendDownError(
                 f"no Docker engine answers ({e}); start it, or use --backend namespaces"
             ) from e
         try:
@@ -291,29 +333,71 @@ class DockerSandbox(WarmSandbox):
             if name is not None and not owner.is_alive(name["run_id"]):
                 shutil.rmtree(folder, ignore_errors=True)  # not those of others: no rights
 
-    def _remove_ours(self) -> None:
-        for found in self._client.api.containers(
+    def _remove_ours(self, but: Collection[str]) -> None:
+        """Remove this backend's containers, but those of these slots."""
+        for found in self._engine().api.containers(
             all=True, filters={"label": f"{spec.LABEL_RUN}={self.run_id}"}
         ):
-            self._remove(found["Id"])
+            if found["Labels"].get(spec.LABEL_SLOT) not in but:
+                self._remove(found["Id"])
+
+    async def _remove_lost(self) -> None:
+        """Remove what could not be removed when the engine was away."""
+        with contextlib.suppress(BackendError):
+            await self._call(lambda: self._remove_ours({slot.name for slot in list(self._slots)}))
+
+    def _let_go(self) -> None:
+        """Of the connections to the engine: the next call makes new ones."""
+        client, self._client = self._client, None
+        if client is not None:
+            client.close()
 
     def _remove(self, container: str) -> None:
         import docker.errors  # loaded by now
 
-        # 404: it has removed itself; 409: it is being removed. Either way wait until it is gone.
-        with contextlib.suppress(docker.errors.APIError):
-            self._client.api.remove_container(container, force=True, v=True)
-        deadline = time.monotonic() + START_S
-        while self._state(container) != "gone" and time.monotonic() < deadline:
-            time.sleep(0.01)
+        deadline = time.monotonic() + REMOVE_S
+        again = 0.0
+        while True:
+            now = time.monotonic()
+            if now >= again:
+                # 404: it has removed itself; 409: it is being removed. Either way wait until it is
+                # gone. 500: its files are in use for the moment, and nobody else tries again.
+                again = now + REMOVE_AGAIN_S
+                with contextlib.suppress(docker.errors.APIError):
+                    self._engine().api.remove_container(container, force=True, v=True)
+            if self._state(container) == "gone":
+                return
+            if now > deadline:
+                self._unswept = True
+                return
+            _rest(0.01)
 
-    async def _call(self, action: Callable[[], T]) -> T:
-        """Run something of the (synchronous) SDK in a bounded pool of threads."""
+    async def _call(self, action: Callable[[], T], *, again: bool = True) -> T:
+        """Run something of the (synchronous) SDK in a bounded pool of threads.
+
+        Args:
+            action: What.
+            again: Try once more on new connections: the engine may have been restarted since the
+                last call. Not for what must not be done twice.
+
+        Raises:
+            BackendDownError: The engine does not answer.
+            BackendError: It says no.
+        """
         try:
             return await asyncio.get_running_loop().run_in_executor(self._pool, action)
+        except BackendDownError:
+            self._unswept = True
+            raise
         except (BackendError, ConfigError, SlotError):
             raise
         except Exception as e:
+            if _is_dead_connection(e):
+                self._let_go()
+                if again:
+                    return await self._call(action, again=False)
+                self._unswept = True
+                raise BackendDownError(f"the Docker engine is gone: {e}") from e
             raise BackendError(f"the Docker engine refused: {e}") from e
 
 
@@ -326,3 +410,16 @@ def _knock(engine: str) -> None:
     if engine.startswith("unix://"):
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as sock:
             sock.connect(engine.removeprefix("unix://"))
+
+
+def _rest(seconds: float) -> None:
+    """A relative wait: an absolute one (`time.sleep`) fails where the clock is tampered with."""
+    select.select((), (), (), seconds)
+
+
+def _is_dead_connection(error: Exception) -> bool:
+    """Whether it says that there was no answer; an engine's own error is an answer."""
+    import requests.exceptions  # the SDK has loaded it
+
+    kinds = (requests.exceptions.ConnectionError, requests.exceptions.Timeout, ConnectionError)
+    return isinstance(error, kinds)

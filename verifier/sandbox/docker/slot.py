@@ -49,10 +49,12 @@ class DockerSlot(RunnerSlot):
         *,
         on_close: Callable[[], Awaitable[None]],
         bound_memory: Callable[[int], Awaitable[None]],
+        stopped: Callable[[], Awaitable[bool]] | None = None,
+        held_back: Callable[[], bool] | None = None,
         spawn: bool = False,
     ) -> None:
         """`bound_memory` sets the container's bound, in bytes; for the rest see `RunnerSlot`."""
-        super().__init__(name, on_close=on_close, spawn=spawn)
+        super().__init__(name, on_close=on_close, stopped=stopped, held_back=held_back, spawn=spawn)
         self._bound_memory = bound_memory
         self._bound = 0
         self._room = 0

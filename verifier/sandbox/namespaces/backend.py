@@ -27,7 +27,7 @@ from verifier.sandbox.base import Guarantee, GuaranteeName
 from verifier.sandbox.namespaces import cgroup
 from verifier.sandbox.namespaces.headers import Headers
 from verifier.sandbox.runner_slot import RunnerSlot
-from verifier.sandbox.warm import WarmSandbox
+from verifier.sandbox.warm import ForkFailures, WarmSandbox, any_stopped, processes_of
 
 PYTHON = "/usr/bin/python3"
 # PYTHONHASHSEED and the thread counts have to be there before the interpreter starts; the rest of a
@@ -184,12 +184,15 @@ class NamespaceSandbox(WarmSandbox):
             group = manager.create(name, MAX_SLOT_PROCESSES if bound else 10 * MAX_SLOT_PROCESSES)
         except OSError as e:
             raise BackendError(f"cannot make a cgroup: {e}") from e
-        ours, theirs = socket.socketpair()
         process: subprocess.Popen[bytes] | None = None
+        # Keeper, runner and zygote; what a program does to its own processes is its business.
+        own: list[int] = []
+        refusals = ForkFailures()
         slot: RunnerSlot
 
         async def on_close() -> None:
             self._slots.discard(slot)
+            refusals.close()
             if process is not None:
                 process.kill()
                 await asyncio.to_thread(process.wait)
@@ -201,15 +204,22 @@ class NamespaceSandbox(WarmSandbox):
             except OSError as e:
                 raise SlotError(f"{name}: cannot set the memory limit: {e}") from e
 
+        async def stopped() -> bool:
+            return any_stopped(own)
+
         has_memory = manager.layout.has("memory") and "memory_limit" not in self._without
         slot = RunnerSlot(
             name,
             on_close=on_close,
             set_memory=set_memory if has_memory else None,
+            stopped=stopped,
+            held_back=refusals.met,
             spawn=self._spawn_python,
         )
         self._slots.add(slot)
+        ends: tuple[socket.socket, ...] = ()
         try:
+            ends = ours, theirs = socket.socketpair()
             config, fds = group.runner_config()
             config["ids"] = _ids(number)
             if self._without:
@@ -220,25 +230,26 @@ class NamespaceSandbox(WarmSandbox):
             theirs.close()
             group.release_fds()
             await slot.connect(ours, START_S)
-        except (OSError, SlotError) as e:
-            await slot.close()
+            own += processes_of(process.pid)
+            refusals.watch(own[-1])
+        except (OSError, RuntimeError, SlotError) as e:  # RuntimeError: no thread can be started
+            await self._undo(slot, ends)
             raise BackendError(f"cannot start a runner: {e}") from e
         except BaseException:
-            await slot.close()
+            await self._undo(slot, ends)
             raise
         finally:
-            theirs.close()
+            for end in ends[1:]:
+                end.close()
         return slot
 
-
-def processes_of(pid: int) -> list[int]:
-    """A process and all below it, none of which is making others at the moment."""
-    found = [pid]
-    for parent in found:
-        with contextlib.suppress(OSError):
-            for task in Path(f"/proc/{parent}/task").iterdir():
-                found += map(int, (task / "children").read_text().split())
-    return found
+    @staticmethod
+    async def _undo(slot: RunnerSlot, ends: tuple[socket.socket, ...]) -> None:
+        try:
+            await slot.close()
+        finally:
+            for end in ends:
+                end.close()
 
 
 def _start(

@@ -1,0 +1,1 @@
+"""Faults under a steady load with known answers; `python -m benchmarks.chaos --help`."""
