@@ -181,8 +181,12 @@ def test_loopback_is_fine(address):
 )
 @pytest.mark.parametrize("key", ["grpc", "http"])
 def test_beyond_loopback_only_when_told_so(address, key):
-    with pytest.raises(ConfigError, match=rf"{key}: .*insecure_bind = true"):
+    with pytest.raises(ConfigError, match=rf"{key}: .*neither TLS.*insecure_bind = true"):
         load_settings(None, {key: address}, env={})
+    with pytest.raises(ConfigError, match=rf"{key}: .*there is no TLS.*insecure_bind = true"):
+        load_settings(None, {key: address, "tokens": "/t"}, env={})
+    tls = {"tls_cert": "/c", "tls_key": "/k"}
+    assert getattr(load_settings(None, {key: address, **tls}, env={}).settings, key) == address
     flags = {key: address, "insecure_bind": True}
     assert getattr(load_settings(None, flags, env={}).settings, key) == address
     env = {f"VERIFIER_{key.upper()}": address, "VERIFIER_INSECURE_BIND": "1"}
@@ -202,6 +206,45 @@ def test_beyond_loopback_only_when_told_so(address, key):
 def test_what_is_no_address(key, address):
     with pytest.raises(ConfigError, match=rf"{key}: .*\(flag --{key}\)"):
         load_settings(None, {key: address, "insecure_bind": True}, env={})
+
+
+@pytest.mark.parametrize("given", ["tls_cert", "tls_key", "tls_client_ca"])
+def test_a_certificate_needs_its_key(given):
+    with pytest.raises(ConfigError, match=rf"tls_(cert|key): missing beside {given} \(env"):
+        load_settings(env={f"VERIFIER_{given.upper()}": "/x"})
+
+
+def test_a_clients_credentials_are_no_settings():
+    load_settings(env={"VERIFIER_TOKEN": "x", "VERIFIER_CA_FILE": "y", "VERIFIER_SERVER_NAME": "z"})
+
+
+@pytest.mark.parametrize("mode", ["999", "rw", "00660", "6"])
+def test_what_is_no_mode(mode):
+    with pytest.raises(ConfigError, match="socket_mode"):
+        load_settings(None, {"socket_mode": mode}, env={})
+
+
+def test_what_a_value_overrides_is_known(file):
+    path = file("slots = 1")
+    rows = load_settings(path, {"slots": 3}, env={"VERIFIER_SLOTS": "2"}).rows()
+    row = next(row for row in rows if row.name == "slots")
+    assert (row.value, row.source) == (3, "flag --slots")
+    assert row.overridden == (("env VERIFIER_SLOTS", "2"), (f"file {path}", 1))
+
+
+def test_a_secret_by_mistake_is_not_shown(tmp_path):
+    token = "0123456789abcdef"
+
+    def shown(value):
+        rows = load_settings(None, {"tokens": value}, env={"VERIFIER_TOKENS": token}).rows()
+        row = next(row for row in rows if row.name == "tokens")
+        assert token not in str(row.overridden)
+        return row.value
+
+    path = tmp_path / "tokens"
+    path.touch()
+    assert shown(str(path)) == path
+    assert shown(token) == "(not shown)"
 
 
 def test_every_setting_is_documented_once_and_shown():

@@ -22,9 +22,11 @@ if TYPE_CHECKING:
     from verifier.client import AsyncClient, Client
     from verifier.engine import Engine, make_sandbox
     from verifier.errors import (
+        AuthenticationError,
+        BackendDownError,
         BackendError,
         ConfigError,
-    DataError,
+        DataError,
         DeadlineError,
         GatewayUnavailableError,
         GuaranteeError,
@@ -70,6 +72,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AsyncClient",
+    "AuthenticationError",
+    "BackendDownError",
     "BackendError",
     "Case",
     "CaseResult",

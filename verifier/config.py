@@ -19,13 +19,12 @@ Pydantic stays in this module: everything below takes plain values and `verifier
 from __future__ import annotations
 
 import difflib
-import ipaddress
 import math
 import os
 import re
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -39,6 +38,7 @@ from pydantic_settings import (
     SettingsError,
 )
 
+from verifier._addresses import is_loopback, split_address
 from verifier.errors import ConfigError
 from verifier.limits import DEFAULT_LIMITS, MAX_LIMITS
 from verifier.types import Limits
@@ -49,6 +49,8 @@ else:  # pragma: no cover - the interpreter decides
     import tomli as tomllib
 
 __all__ = [
+    "REDACTED",
+    "RELOADS",
     "LimitSettings",
     "Loaded",
     "SettingRow",
@@ -57,18 +59,25 @@ __all__ = [
     "is_loopback",
     "load_settings",
     "read_testlib",
+    "reloads",
     "split_address",
 ]
 
 _ENV_PREFIX = "VERIFIER_"
 _MIB = 1024 * 1024
 
-# Names with our prefix that are not settings: switches of the test suite, the client's own address,
-# the path of the file, and what Kubernetes injects into every pod beside a service named
-# "verifier".
+REDACTED = "redacted"
+"""Marks a setting that names, or might by mistake hold, a secret: it is not shown as it is."""
+RELOADS: dict[str, Any] = {"reloads": True}
+"""Marks a setting that a running gateway takes over at SIGHUP; the others need a restart."""
+
+# Names with our prefix that are not settings: switches of the test suite, the client's own address
+# and credentials, the path of the file, and what Kubernetes injects into every pod beside a service
+# named "verifier".
 _NOT_SETTINGS = re.compile(
     r"VERIFIER_(REQUIRE_.*|TEST_.*|VERL_PYTHON|CASES|CONTROL_RUNS"
-    r"|SERVER|CONFIG|SERVICE_.*|PORT|PORT_.*)$"
+    r"|SERVER|CONFIG|SERVICE_.*|PORT|PORT_.*"
+    r"|TOKEN|TOKEN_FILE|INSECURE_TOKEN|CA_FILE|CLIENT_CERT|CLIENT_KEY|SERVER_NAME)$"
 )
 
 
@@ -121,7 +130,7 @@ class Settings(BaseSettings):
         validate_default=False,
     )
 
-    backend: Literal["namespaces", "docker", "process", "fake"] = Field(
+    backend: Literal["namespaces", "docker", "runners", "process", "fake"] = Field(
         "namespaces", description="Which sandbox runs the programs."
     )
     grpc: str = Field(
@@ -134,7 +143,30 @@ class Settings(BaseSettings):
     )
     insecure_bind: bool = Field(
         default=False,
-        description="Allow addresses that other machines reach, with neither TLS nor tokens.",
+        description="Allow addresses that other machines reach with neither TLS nor tokens, or "
+        "with tokens that anybody on the way can read, as there is no TLS.",
+    )
+    socket_mode: str = Field(
+        "0600",
+        pattern=r"^0?[0-7]{3}$",
+        description="Who may connect to a unix socket, as chmod writes it (0660: the group too).",
+    )
+    tls_cert: Path | None = Field(
+        None,
+        description="Certificate (and chain) of the gRPC and HTTP ports, PEM; unset: no TLS. Unix "
+        "sockets have none.",
+    )
+    tls_key: Path | None = Field(None, description="The private key of tls_cert, PEM.")
+    tls_client_ca: Path | None = Field(
+        None,
+        description="Certificates that sign clients, PEM; set: who shows none is turned away "
+        "(mutual TLS).",
+    )
+    tokens: Path | None = Field(
+        None,
+        description="File of bearer tokens, a name and a token a line (docs/service.md); unset: "
+        "none is asked for.",
+        json_schema_extra={REDACTED: True, **RELOADS},
     )
     slots: int | None = Field(
         None, ge=1, description="Programs that run at once; unset: the cores of this machine."
@@ -159,6 +191,11 @@ class Settings(BaseSettings):
         description="OCI runtime of the docker backend's containers, as the engine knows it (runc, "
         "crun, runsc); unset: the engine's default.",
     )
+    runners_dir: str | None = Field(
+        None,
+        description="Folder of the sockets of the runners backend, whose containers somebody else "
+        "starts (docs/sidecar.md).",
+    )
     testlib: Path | None = Field(
         None,
         description="A testlib.h for checkers and interactors in C++ that do not bring their own.",
@@ -168,14 +205,60 @@ class Settings(BaseSettings):
         ge=1,
         description="Requests that may wait or run at once, about 7 KB each beside their program; "
         "more are refused.",
+        json_schema_extra=RELOADS,
     )
     max_queue_bytes: int = Field(
-        512 * _MIB, ge=_MIB, description="Bytes of requests held at once; more are refused."
+        512 * _MIB,
+        ge=_MIB,
+        description="Bytes of requests held at once; more are refused.",
+        json_schema_extra=RELOADS,
+    )
+    max_client_requests: int | None = Field(
+        None,
+        ge=1,
+        description="Requests of one client that may wait or run at once (a token's line may say "
+        "otherwise); unset: no bound but max_queue.",
+        json_schema_extra=RELOADS,
+    )
+    max_client_bytes: int | None = Field(
+        None,
+        ge=1,
+        description="Bytes of one client's requests held at once (a token's line may say "
+        "otherwise); unset: no bound but max_queue_bytes.",
+        json_schema_extra=RELOADS,
+    )
+    receive_timeout_s: float = Field(
+        60.0,
+        gt=0,
+        allow_inf_nan=False,
+        description="Seconds that a message, or the next piece of an upload, may take to arrive.",
+        json_schema_extra=RELOADS,
+    )
+    write_timeout_s: float = Field(
+        300.0,
+        gt=0,
+        allow_inf_nan=False,
+        description="Seconds that an answer may wait for its client to read it; then the call "
+        "is ended and what it holds is let go.",
+        json_schema_extra=RELOADS,
+    )
+    stream_idle_s: float = Field(
+        3600.0,
+        gt=0,
+        allow_inf_nan=False,
+        description="Seconds that a stream may stand open with nothing under way; then it is "
+        "ended, and its client opens another.",
+        json_schema_extra=RELOADS,
     )
     max_message_bytes: int = Field(64 * _MIB, ge=64 * 1024, description="Size of one gRPC message.")
-    max_cases: int = Field(100_000, ge=1, description="Test cases in one suite.")
+    max_cases: int = Field(
+        100_000, ge=1, description="Test cases in one suite.", json_schema_extra=RELOADS
+    )
     max_suite_bytes: int = Field(
-        256 * _MIB, ge=1024, description="Size of one suite uploaded with PutSuite."
+        256 * _MIB,
+        ge=1024,
+        description="Size of one suite uploaded with PutSuite.",
+        json_schema_extra=RELOADS,
     )
     suite_store_bytes: int = Field(
         512 * _MIB,
@@ -209,18 +292,46 @@ class Settings(BaseSettings):
         description="Memory for results, so that equal programs run once; 0: every request runs.",
     )
     stream_in_flight: int = Field(
-        256, ge=1, description="Requests of one stream that wait or run at once."
+        256,
+        ge=1,
+        description="Requests of one stream that wait or run at once.",
+        json_schema_extra=RELOADS,
     )
     grace_s: float = Field(
-        30.0, ge=0, allow_inf_nan=False, description="Seconds that running work gets at SIGTERM."
+        30.0,
+        ge=0,
+        allow_inf_nan=False,
+        description="Seconds that running work gets at SIGTERM.",
+        json_schema_extra=RELOADS,
+    )
+    log_format: Literal["auto", "json", "console"] = Field(
+        "auto", description="Of the server's log; auto: console on a terminal, else json."
+    )
+    log_level: Literal["debug", "info", "warning", "error"] = Field(
+        "info", description="The least that is logged."
+    )
+    access_log: bool = Field(
+        default=True, description="Log a line for each request (at level info)."
+    )
+    tracing: bool = Field(
+        default=False, description="Make OpenTelemetry spans of requests and cases (extra `otel`)."
+    )
+    page_excerpts: bool = Field(
+        default=True,
+        description="Keep excerpts of what failed programs printed, for the page at the HTTP port.",
+    )
+    page_listeners: int = Field(
+        16, ge=1, description="Browsers that watch the page live at once; more are refused."
     )
     default_limits: LimitSettings = Field(
         default_factory=lambda: _limit_settings(DEFAULT_LIMITS),
         description="Limits of a program where neither the request nor its data says more.",
+        json_schema_extra=RELOADS,
     )
     max_limits: LimitSettings = Field(
         default_factory=lambda: _limit_settings(MAX_LIMITS),
         description="Ceilings: a request or a suite that asks for more is refused.",
+        json_schema_extra=RELOADS,
     )
 
     @classmethod
@@ -274,12 +385,21 @@ def read_testlib(path: str | os.PathLike[str] | None) -> bytes | None:
 
 @dataclass(frozen=True, slots=True)
 class SettingRow:
-    """One line of `verifier config show`."""
+    """One line of `verifier config show`.
+
+    Attributes:
+        name: Dotted key.
+        value: As it is; "(not shown)" for what may be a secret.
+        source: Where it comes from.
+        description: What it is.
+        overridden: Where else it was set, and to what.
+    """
 
     name: str
     value: object
     source: str
     description: str
+    overridden: tuple[tuple[str, object], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,30 +409,49 @@ class Loaded:
     Attributes:
         settings: The values.
         sources: Dotted key -> "default", "file PATH", "env NAME", or "flag --name".
+        overridden: Dotted key -> the other places that set it, the strongest first, and to what.
     """
 
     settings: Settings
     sources: Mapping[str, str]
+    overridden: Mapping[str, tuple[tuple[str, object], ...]] = field(default_factory=dict)
 
     def rows(self) -> Iterator[SettingRow]:
         """Every setting with its value, source and description, in their order."""
-        for name, field in _leaves():
+        for name, description in _leaves():
             value: object = self.settings
             for part in name.split("."):
                 value = getattr(value, part)
-            yield SettingRow(name, value, self.sources[name], field)
+            others = tuple((at, _shown(name, v)) for at, v in self.overridden.get(name, ()))
+            yield SettingRow(name, _shown(name, value), self.sources[name], description, others)
+
+
+def _shown(name: str, value: object) -> object:
+    """The value, where it is no secret. The path of a file is none, if there is such a file."""
+    extra = Settings.model_fields[name.partition(".")[0]].json_schema_extra
+    if value is None or not isinstance(extra, Mapping) or not extra.get(REDACTED):
+        return value
+    return value if isinstance(value, Path) and value.exists() else "(not shown)"
 
 
 def _leaves() -> Iterator[tuple[str, str]]:
     """Dotted key and description of each setting that has a value of its own."""
-    for name, field in Settings.model_fields.items():
-        if field.annotation is LimitSettings:
+    for name, info in Settings.model_fields.items():
+        if info.annotation is LimitSettings:
             for inner, inner_field in LimitSettings.model_fields.items():
-                yield f"{name}.{inner}", f"{field.description} {inner_field.description}"
+                yield f"{name}.{inner}", f"{info.description} {inner_field.description}"
         else:
-            yield name, field.description or ""
+            yield name, info.description or ""
 
 
+def reloads(name: str) -> bool:
+    """Whether a running gateway takes over this setting (dotted, or its table) at SIGHUP."""
+    extra = Settings.model_fields[name.partition(".")[0]].json_schema_extra
+    return isinstance(extra, Mapping) and bool(extra.get("reloads"))
+
+
+# Flags that are not spelled as their setting.
+_FLAGS = {"grace_s": "--grace"}
 _KEYS = tuple(name for name, _ in _leaves())
 
 
@@ -336,19 +475,26 @@ def load_settings(
     environ = os.environ if env is None else env
     values: dict[str, object] = {}
     sources = dict.fromkeys(_KEYS, "default")
+    overridden: dict[str, tuple[tuple[str, object], ...]] = {}
+
+    def put(key: str, value: object, source: str) -> None:
+        if key in values:
+            overridden[key] = ((sources[key], values[key]), *overridden.get(key, ()))
+        values[key], sources[key] = value, source
+
     path = file if file is not None else environ.get("VERIFIER_CONFIG") or None
     if path is not None:
         for key, value in _flatten(_read_toml(Path(path))):
             _check_key(key, f"file {path}")
-            values[key], sources[key] = value, f"file {path}"
+            put(key, value, f"file {path}")
     for key, value, name in _from_env(environ):
-        values[key], sources[key] = value, f"env {name}"
+        put(key, value, f"env {name}")
     for key, value in _flatten(flags or {}):
         if value is None:
             continue
-        name = "--" + key.replace(".", "-").replace("_", "-")
+        name = _FLAGS.get(key, "--" + key.replace(".", "-").replace("_", "-"))
         _check_key(key, f"flag {name}")
-        values[key], sources[key] = value, f"flag {name}"
+        put(key, value, f"flag {name}")
     for table in ("default_limits", "max_limits"):
         cpu, wall = values.get(f"{table}.cpu_time_s"), values.get(f"{table}.wall_time_s")
         if wall is None and isinstance(cpu, (int, float)):
@@ -356,10 +502,11 @@ def load_settings(
             sources[f"{table}.wall_time_s"] = f"derived from {table}.cpu_time_s"
     settings = _validate(values, sources)
     _check_limits(settings, sources)
-    _check_address("grpc", settings.grpc, sources, insecure=settings.insecure_bind)
+    _check_tls(settings, sources)
+    _check_address("grpc", settings.grpc, settings, sources)
     if settings.http is not None:
-        _check_address("http", settings.http, sources, insecure=settings.insecure_bind)
-    return Loaded(settings, sources)
+        _check_address("http", settings.http, settings, sources)
+    return Loaded(settings, sources, overridden)
 
 
 def _validate(values: Mapping[str, object], sources: Mapping[str, str]) -> Settings:
@@ -461,47 +608,31 @@ def _check_limits(settings: Settings, sources: Mapping[str, str]) -> None:
             )
 
 
-def split_address(address: str) -> tuple[str, int]:
-    """Host and port of "HOST:PORT" or "[V6]:PORT".
-
-    Raises:
-        ValueError: It is neither.
-    """
-    host, colon, port = address.rpartition(":")
-    if not colon or not port.isdecimal() or int(port) > 65535:
-        raise ValueError("must be HOST:PORT")
-    if ":" in host and not (host.startswith("[") and host.endswith("]")):
-        raise ValueError("an IPv6 host needs brackets: [::1]:PORT")
-    return host.strip("[]"), int(port)
+def _check_tls(settings: Settings, sources: Mapping[str, str]) -> None:
+    given = {name: getattr(settings, name) for name in ("tls_cert", "tls_key", "tls_client_ca")}
+    for needed in ("tls_cert", "tls_key"):
+        other = next((name for name, value in given.items() if value is not None), None)
+        if given[needed] is None and other is not None:
+            raise ConfigError(f"{needed}: missing beside {other} ({sources[other]})")
 
 
-def is_loopback(address: str) -> bool:
-    """Whether only this machine can reach the address.
-
-    Raises:
-        ValueError: It is not an address.
-    """
-    if address.startswith(("unix:", "unix-abstract:")):
-        return True
-    host, _ = split_address(address)
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
-
-
-def _check_address(key: str, address: str, sources: Mapping[str, str], *, insecure: bool) -> None:
+def _check_address(key: str, address: str, settings: Settings, sources: Mapping[str, str]) -> None:
     try:
         # HTTP is served on TCP alone.
         local = is_loopback(address) and (key == "grpc" or bool(split_address(address)))
     except ValueError as exc:
         raise ConfigError(f"{key}: {exc}, got {address!r} ({sources[key]})") from exc
-    if not local and not insecure:
-        raise ConfigError(
-            f"{key}: {address} ({sources[key]}) can be reached from other machines, and there is "
-            f"no authentication yet: anybody there could run programs here. Use 127.0.0.1:PORT"
-            + (" or unix:PATH" if key == "grpc" else "")
-            + ", or accept it: `insecure_bind = true`, VERIFIER_INSECURE_BIND=1, --insecure-bind"
-        )
+    if local or settings.insecure_bind or settings.tls_cert is not None:
+        return
+    why = (
+        "neither TLS nor tokens are set: anybody there could run programs here. Set tokens and "
+        "tls_cert, or tls_client_ca (docs/service.md)"
+        if settings.tokens is None
+        else "there is no TLS: whoever is on the way can read the tokens. Set tls_cert and tls_key"
+    )
+    raise ConfigError(
+        f"{key}: {address} ({sources[key]}) can be reached from other machines, and {why}, use "
+        f"127.0.0.1:PORT"
+        + (" or unix:PATH" if key == "grpc" else "")
+        + ", or accept it: `insecure_bind = true`, VERIFIER_INSECURE_BIND=1, --insecure-bind"
+    )

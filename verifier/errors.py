@@ -13,8 +13,10 @@
         ├── SlotError         a slot died or answered nonsense; another may work
         ├── HelperError       a checker or an interactor failed; it says nothing of the program
         ├── BackendError      the backend cannot give slots at all (no engine, no image)
+        │   └── BackendDownError   for the moment: it is being healed; come back -> UNAVAILABLE
         ├── OverloadedError   the queue is full; try again later           -> RESOURCE_EXHAUSTED
         ├── DeadlineError     the caller's deadline passed first           -> DEADLINE_EXCEEDED
+        ├── AuthenticationError   no token, or not a valid one             -> UNAUTHENTICATED
         └── GatewayUnavailableError   the client could not reach a gateway
 
 A program that misbehaves is data (`Status`), never an exception. A sandbox that misbehaves is an
@@ -102,7 +104,13 @@ class GuaranteeError(ConfigError):
 
 
 class InfraError(VerifierError):
-    """The machinery failed. Never a score."""
+    """The machinery failed. Never a score.
+
+    Attributes:
+        retry_after_s: When it makes sense to come back; 0: it does not say.
+    """
+
+    retry_after_s: float = 0.0
 
 
 class SlotError(InfraError):
@@ -115,6 +123,19 @@ class HelperError(InfraError):
 
 class BackendError(InfraError):
     """The backend as a whole cannot serve; the message says what to type."""
+
+
+class BackendDownError(BackendError):
+    """The backend cannot serve for the moment, and is being healed. Nothing was judged."""
+
+    def __init__(self, message: str, retry_after_s: float = 1.0) -> None:
+        """Keep the delay beside the message."""
+        super().__init__(message)
+        self.retry_after_s = retry_after_s
+
+    def __reduce__(self) -> tuple[type[BackendDownError], tuple[str, float]]:
+        """Pickle by the two arguments."""
+        return (type(self), (str(self), self.retry_after_s))
 
 
 class OverloadedError(InfraError):
@@ -136,6 +157,14 @@ class OverloadedError(InfraError):
 
 class DeadlineError(InfraError):
     """The caller's deadline passed before there was a verdict."""
+
+
+class AuthenticationError(InfraError):
+    """The gateway asks for a token, and there was none or not a valid one. Nothing was run.
+
+    It says nothing of the program, and trying again does not help: the operator of the client has
+    to set another token.
+    """
 
 
 class GatewayUnavailableError(InfraError):

@@ -7,6 +7,7 @@ import json
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 import typer
@@ -14,6 +15,7 @@ import typer
 from tests.cli.helpers import invoke, jsonl, plain
 from verifier import __version__
 from verifier.cli.common import ExitCode, accepted, execute, explain
+from verifier.config import Settings
 from verifier.errors import (
     BackendError,
     ConfigError,
@@ -131,6 +133,29 @@ def test_config_show_says_where_each_value_is_from(monkeypatch):
     assert shown["slots"] == {"value": 3, "source": "env VERIFIER_SLOTS"}
     assert shown["grpc"]["source"] == "default"
     assert "VERIFIER_SLOTS" in invoke("config", "show").stdout
+
+
+def test_config_show_sources_says_what_a_value_overrides(monkeypatch, tmp_path):
+    file = tmp_path / "v.toml"
+    file.write_text("slots = 2")
+    monkeypatch.setenv("VERIFIER_SLOTS", "3")
+    done = invoke("config", "show", "--sources", "--json", "--config", str(file))
+    shown = json.loads(done.stdout)["slots"]
+    assert shown["overridden"] == [{"value": 2, "source": f"file {file}"}]
+    text = plain(invoke("config", "show", "--sources", "--config", str(file)).stdout)
+    assert "instead of" in text
+
+
+def test_config_schema_accepts_what_the_settings_do():
+    made = json.loads(invoke("config", "schema").stdout)
+    assert made["additionalProperties"] is False
+    assert made["properties"]["slots"]["anyOf"][0] == {"minimum": 1, "type": "integer"}
+    assert set(made["properties"]) == set(Settings.model_fields)
+
+
+def test_the_page_of_settings_is_the_one_that_is_made():
+    page = Path(__file__).parents[2] / "docs" / "configuration.md"
+    assert invoke("config", "docs").stdout == page.read_text(), "run: verifier config docs"
 
 
 def test_an_unknown_setting_is_refused_with_a_guess(monkeypatch):

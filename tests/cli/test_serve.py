@@ -17,7 +17,8 @@ def served(monkeypatch):
     """Settings of the gateways that were served."""
     found = []
 
-    async def serve(settings):
+    async def serve(settings, reread):
+        assert reread() == settings
         found.append(settings)
 
     monkeypatch.setattr(verifier.gateway, "serve", serve)

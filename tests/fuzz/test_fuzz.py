@@ -14,7 +14,7 @@ import pytest
 HERE = Path(__file__).parent
 TARGETS = sorted(path.stem for path in (HERE / "targets").glob("*.py"))
 # A second or so for each; packages are written to files.
-RUNS = {"packages": 500}
+RUNS = {"http_bodies": 1000, "packages": 500}
 OTHER_RUNS = 3000
 PUMP_BYTES = 4000
 

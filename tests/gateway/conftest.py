@@ -12,6 +12,8 @@ import grpc.aio
 import pytest
 
 from verifier.config import Settings
+from verifier.engine.breaker import Breaker, Rule
+from verifier.engine.engine import EngineLoad
 from verifier.errors import OverloadedError
 from verifier.gateway import Gateway
 from verifier.limits import DEFAULT_LIMITS, MAX_LIMITS
@@ -75,6 +77,7 @@ class StubEngine:
             Status.ACCEPTED, RunFacts(exit_code=0, stdout=task.stdin, stdout_bytes=len(task.stdin))
         )
         self.on_start: Callable[[], Awaitable[None]] | None = None
+        self.breaker = Breaker(Rule(failures=1))
         self.tasks: list[ScoreTask | RunTask] = []
         self.running = 0
         self.most_running = 0
@@ -83,6 +86,7 @@ class StubEngine:
         self.entered = asyncio.Event()
         self.started = False
         self.closed = False
+        self.adjusted: dict[str, Any] = {}
 
     async def start(self) -> None:
         if self.on_start is not None:
@@ -92,8 +96,17 @@ class StubEngine:
     async def close(self) -> None:
         self.closed = True
 
+    def adjust(self, **bounds: Any) -> None:
+        self.adjusted = bounds
+
     def info(self) -> StubInfo:
         return StubInfo()
+
+    faults = 0
+    reruns = 0
+
+    def load(self) -> EngineLoad:
+        return EngineLoad(0, self.running, 2 - min(self.running, 2), 2, min(self.running, 2))
 
     async def score(self, task: ScoreTask) -> Result:
         return await self._answer(self.on_score, task)

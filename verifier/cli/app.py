@@ -8,11 +8,14 @@ from verifier._version import __version__
 from verifier.cli.config import config
 from verifier.cli.doctor import doctor
 from verifier.cli.extract import extract
+from verifier.cli.healthcheck import healthcheck
+from verifier.cli.images import images
 from verifier.cli.run import run
 from verifier.cli.score import score
 from verifier.cli.selfcheck import selfcheck
 from verifier.cli.serve import serve
 from verifier.cli.stress import stress
+from verifier.cli.top import top
 
 _EPILOG = """
 **Exit codes**: 0 done; 1 done, but some rows (or the program) did not pass through; 2 wrong usage;
@@ -102,4 +105,18 @@ app.command(
         "verifier stress --backend docker --count 5000 --hostile-share 0.2",
     )
 )(stress)
+app.command(
+    epilog=_epilog(
+        "verifier healthcheck",
+        "verifier healthcheck --server unix:/run/verifier/grpc.sock",
+        "verifier healthcheck --http 127.0.0.1:8080 --json",
+    )
+)(healthcheck)
+app.command(
+    epilog=_epilog(
+        "verifier top --http 127.0.0.1:8080",
+        "verifier top --once --json | jq .window",
+    )
+)(top)
 app.add_typer(config, name="config")
+app.add_typer(images, name="images")

@@ -18,6 +18,7 @@ import typer
 from rich.console import Console
 
 from verifier.errors import (
+    AuthenticationError,
     BackendError,
     ConfigError,
     DataError,
@@ -47,6 +48,7 @@ class Backend(str, Enum):
 
     NAMESPACES = "namespaces"
     DOCKER = "docker"
+    RUNNERS = "runners"
     PROCESS = "process"
     FAKE = "fake"
 
@@ -55,7 +57,8 @@ BackendOption = Annotated[
     Backend | None,
     typer.Option(
         "--backend",
-        help="Where programs run: namespaces (embedded, the default), docker, or process "
+        help="Where programs run: namespaces (embedded, the default), docker, runners (containers "
+        "that somebody else starts, see VERIFIER_RUNNERS_DIR), or process "
         "(limits only, unsafe).",
         show_default=False,
     ),
@@ -119,8 +122,9 @@ TestlibOption = Annotated[
 
 def _address(value: str | None) -> str | None:
     """GRPC takes a name without a port for port 443, and then says that it cannot be resolved."""
-    if value is not None and ":" not in value:
-        raise typer.BadParameter(f"{value!r} is neither HOST:PORT nor unix:PATH")
+    for part in (value or "").split(","):
+        if value is not None and ":" not in part:
+            raise typer.BadParameter(f"{part!r} is neither HOST:PORT nor unix:PATH")
     return value
 
 
@@ -129,7 +133,8 @@ ServerOption = Annotated[
     typer.Option(
         "--server",
         metavar="HOST:PORT",
-        help="Use this gateway (or unix:PATH) rather than a sandbox of our own.",
+        envvar="VERIFIER_SERVER",
+        help="Use this gateway (or unix:PATH; several, with commas) rather than a sandbox of ours.",
         show_default=False,
         callback=_address,
     ),
@@ -198,6 +203,9 @@ def explain(error: VerifierError) -> ExitCode:
         if error.missing and "--accept" not in str(error):
             steps.append(f"or go on without: --accept {','.join(error.missing)}")
         show_error(str(error), *steps)
+        return ExitCode.UNAVAILABLE
+    if isinstance(error, AuthenticationError):
+        show_error(str(error), "set the token: VERIFIER_TOKEN, or VERIFIER_TOKEN_FILE")
         return ExitCode.UNAVAILABLE
     if isinstance(error, GatewayUnavailableError):
         show_error(str(error), "start one: verifier serve --grpc HOST:PORT")

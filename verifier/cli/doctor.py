@@ -106,7 +106,9 @@ def doctor(
 
     async def work() -> ExitCode:
         settings = sandbox_settings(backend, image=image, runtime=runtime)
-        found = await examine(settings.backend, settings.image, settings.runtime)
+        found = await examine(
+            settings.backend, settings.image, settings.runtime, settings.runners_dir
+        )
         if as_json:
             typer.echo(json.dumps(found.to_dict(), indent=2))
         else:
@@ -116,7 +118,12 @@ def doctor(
     execute(work)
 
 
-async def examine(backend: str, image: str | None = None, runtime: str | None = None) -> Findings:
+async def examine(
+    backend: str,
+    image: str | None = None,
+    runtime: str | None = None,
+    runners_dir: str | None = None,
+) -> Findings:
     """Probe a backend without starting it: one that is not there is a finding, not an error."""
     from verifier.engine import make_sandbox
     from verifier.sandbox.notes import host_notes
@@ -125,7 +132,9 @@ async def examine(backend: str, image: str | None = None, runtime: str | None = 
     toolchains: dict[str, str] = {}
     problem = ""
     try:
-        sandbox = make_sandbox(backend, allow_unsafe=True, image=image, runtime=runtime)
+        sandbox = make_sandbox(
+            backend, allow_unsafe=True, image=image, runtime=runtime, runners_dir=runners_dir
+        )
         try:
             guarantees = await sandbox.guarantees()
             toolchains = await sandbox.toolchains()

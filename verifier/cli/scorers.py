@@ -69,6 +69,7 @@ class EngineScorer:
 
     async def score(self, row: Row) -> Result:
         """Read the row's ground truth and hand both to the engine."""
+        from verifier.engine.patience import patiently
         from verifier.testcases import load_suite
 
         try:
@@ -81,7 +82,7 @@ class EngineScorer:
                 client_id=_CLIENT_ID,
                 no_cache=self._no_cache,
             )
-            return await self._engine.score(task)
+            return await patiently(lambda: self._engine.score(task))
         except VerifierError as error:
             return unscored(error)
 
@@ -100,22 +101,25 @@ class GatewayScorer:
         self,
         client: AsyncClient,
         info: ServerInfo,
+        gateways: int = 1,
         *,
         no_cache: bool = False,
         patience_s: float = 0.0,
         say: Callable[[str], None] = lambda _: None,
     ) -> None:
-        """Take a client, and what the gateway said of itself.
+        """Take a client, and what a gateway said of itself.
 
         Args:
             client: Closed with the scorer.
-            info: Of the gateway.
+            info: Of a gateway.
+            gateways: How many there are of its kind.
             no_cache: Every row runs, though an equal one has run.
             patience_s: How long a row waits for a gateway that is away, or full.
             say: Told when rows begin to wait, and when they no longer do.
         """
         self._client = client
         self._info = info
+        self._gateways = gateways
         self._no_cache = no_cache
         self._patience_s = patience_s
         self._say = say
@@ -123,8 +127,8 @@ class GatewayScorer:
 
     @property
     def slots(self) -> int:
-        """Slots of the gateway."""
-        return self._info.slots
+        """Slots of the gateways."""
+        return self._info.slots * self._gateways
 
     async def score(self, row: Row) -> Result:
         """Send the row as it is: the gateway reads the ground truth."""
@@ -266,6 +270,7 @@ async def open_gateway(
         GatewayUnavailableError: Nobody answers there.
     """
     from verifier.client import AsyncClient, RetryPolicy
+    from verifier.client.endpoints import parse_targets
 
     # A person waits for the first answer, and for the rows a program does: it may be patient.
     probe = AsyncClient(server, client_id=_CLIENT_ID, timeout_s=_PROBE_S)
@@ -275,4 +280,11 @@ async def open_gateway(
         await probe.close()
     retry = RetryPolicy(max_attempts=_ROW_ATTEMPTS)
     client = AsyncClient(server, client_id=_CLIENT_ID, timeout_s=None, retry=retry)
-    return GatewayScorer(client, info, no_cache=no_cache, patience_s=patience_s, say=say)
+    return GatewayScorer(
+        client,
+        info,
+        len(parse_targets(server)),
+        no_cache=no_cache,
+        patience_s=patience_s,
+        say=say,
+    )

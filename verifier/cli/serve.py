@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -20,6 +20,9 @@ from verifier.cli.common import (
     execute,
     fail,
 )
+
+if TYPE_CHECKING:
+    from verifier.config import Settings
 
 
 def serve(
@@ -59,6 +62,48 @@ def serve(
             show_default=False,
         ),
     ] = None,
+    tls_cert: Annotated[
+        Path | None,
+        typer.Option(
+            "--tls-cert",
+            metavar="FILE",
+            help="Certificate (and chain) of both ports, PEM; read again when it is renewed.",
+            show_default=False,
+        ),
+    ] = None,
+    tls_key: Annotated[
+        Path | None,
+        typer.Option("--tls-key", metavar="FILE", help="Its private key.", show_default=False),
+    ] = None,
+    tls_client_ca: Annotated[
+        Path | None,
+        typer.Option(
+            "--tls-client-ca",
+            metavar="FILE",
+            help="Certificates that sign clients: who shows none is turned away (mutual TLS).",
+            show_default=False,
+        ),
+    ] = None,
+    tokens: Annotated[
+        Path | None,
+        typer.Option(
+            "--tokens",
+            metavar="FILE",
+            help="Bearer tokens, a name and a token a line (docs/service.md); read again when it "
+            "changes.",
+            show_default=False,
+        ),
+    ] = None,
+    grace_s: Annotated[
+        float | None,
+        typer.Option(
+            "--grace",
+            metavar="SECONDS",
+            min=0,
+            help="What running work gets at SIGTERM. Default: 30.",
+            show_default=False,
+        ),
+    ] = None,
     config: Annotated[
         Path | None,
         typer.Option(
@@ -72,14 +117,15 @@ def serve(
         bool,
         typer.Option(
             "--insecure-bind",
-            help="Allow addresses that other machines can reach, with no authentication.",
+            help="Allow addresses that other machines can reach with neither TLS nor tokens.",
         ),
     ] = False,
 ) -> None:
     """Serve the gRPC gateway.
 
     Refuses to start where the host cannot give a guarantee, unless that guarantee is accepted by
-    name. On SIGTERM or Ctrl-C new work is refused and running work finishes.
+    name. On SIGTERM or Ctrl-C new work is refused and running work finishes; a second one stops
+    now. On SIGHUP the settings are read again (docs/service.md).
     """
     flags = {
         "grpc": grpc,
@@ -90,26 +136,45 @@ def serve(
         "allow_unsafe": allow_unsafe or None,
         "image": image,
         "runtime": runtime,
-        "testlib": None if testlib is None else str(testlib),
+        "testlib": _text(testlib),
         "cache_dir": cache_dir,
+        "tls_cert": _text(tls_cert),
+        "tls_key": _text(tls_key),
+        "tls_client_ca": _text(tls_client_ca),
+        "tokens": _text(tokens),
+        "grace_s": grace_s,
         "insecure_bind": insecure_bind or None,
     }
 
     async def work() -> ExitCode:
         from verifier.config import default_cache_dir, load_settings
 
-        settings = load_settings(config, flags).settings
-        if settings.cache_dir is None:
-            settings = settings.model_copy(update={"cache_dir": default_cache_dir()})
+        def read() -> Settings:
+            settings = load_settings(config, flags).settings
+            if settings.cache_dir is None:
+                settings = settings.model_copy(update={"cache_dir": default_cache_dir()})
+            return settings
+
+        settings = read()
         try:
             from verifier.gateway import serve as serve_gateway
+            from verifier.telemetry.logs import configure
         except ModuleNotFoundError as error:
             fail(
                 ExitCode.UNAVAILABLE,
                 f"the gateway needs {error.name}, which is not installed",
                 "pip install 'sandbox-verifier[server]'",
             )
-        await serve_gateway(settings)
+        if settings.tracing:
+            from verifier.telemetry.tracing import export_spans
+
+            export_spans()
+        with configure(settings.log_format, settings.log_level):
+            await serve_gateway(settings, reread=read)
         return ExitCode.OK
 
     execute(work)
+
+
+def _text(path: Path | None) -> str | None:
+    return None if path is None else str(path)

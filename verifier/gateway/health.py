@@ -34,6 +34,10 @@ class Health:
         """Work is welcome."""
         await self._set(health_pb2.HealthCheckResponse.SERVING)
 
+    async def down(self) -> None:
+        """No work is taken for the moment."""
+        await self._set(health_pb2.HealthCheckResponse.NOT_SERVING)
+
     async def drain(self) -> None:
         """No new work; stays so."""
         await self._servicer.enter_graceful_shutdown()

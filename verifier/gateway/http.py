@@ -1,6 +1,7 @@
 """The HTTP side, in the gateway's loop.
 
-`/healthz` (the process lives), `/readyz` (work is welcome), and the routes that it is given.
+`/healthz` (the process lives), `/readyz` (work is welcome), the pages (`status`), and the routes
+that it is given.
 """
 
 from __future__ import annotations
@@ -8,26 +9,48 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import socket
+import ssl
 from collections.abc import Callable, Iterator, Sequence
 
 import uvicorn
 from starlette.applications import Starlette
+from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from verifier.config import split_address
 from verifier.errors import ConfigError
+from verifier.gateway.sight import Sight
+from verifier.gateway.status import PAGE_PATHS
+from verifier.telemetry.current import CURRENT, INCOMING, Incoming
 
-__all__ = ["HttpServer", "make_app"]
+__all__ = ["OPEN_PATHS", "HttpServer", "make_app"]
+
+OPEN_PATHS = frozenset({"/healthz", "/readyz"}) | PAGE_PATHS
+"""What may be served without a token: no data, and no work."""
+
+# A peer that takes no bytes for so long is gone, whatever its machine says.
+_USER_TIMEOUT_MS = 30_000
 
 
-def make_app(ready: Callable[[], bool], routes: Sequence[Route] = ()) -> Starlette:
+def make_app(
+    ready: Callable[[], bool],
+    routes: Sequence[Route] = (),
+    sight: Sight | None = None,
+    middleware: Sequence[Middleware] = (),
+    *,
+    trouble: Callable[[], str] = str,
+) -> Starlette:
     """The ASGI application.
 
     Args:
         ready: Whether the gateway accepts work.
+        trouble: Why no work can be done at the moment; "" where it can.
         routes: What else is served.
+        sight: Where requests are reported, those for health, metrics and the page excepted.
+        middleware: What stands before all routes.
     """
 
     async def healthz(request: Request) -> Response:
@@ -36,9 +59,52 @@ def make_app(ready: Callable[[], bool], routes: Sequence[Route] = ()) -> Starlet
 
     async def readyz(request: Request) -> Response:
         del request
-        return JSONResponse({"ready": True}) if ready() else JSONResponse({"ready": False}, 503)
+        reason = trouble()
+        if ready() and not reason:
+            return JSONResponse({"ready": True})
+        return JSONResponse({"ready": False, **({"reason": reason} if reason else {})}, 503)
 
-    return Starlette(routes=[Route("/healthz", healthz), Route("/readyz", readyz), *routes])
+    all_routes = [Route("/healthz", healthz), Route("/readyz", readyz), *routes]
+    stack = list(middleware)
+    if sight is not None:
+        stack.insert(0, Middleware(_Watched, sight=sight))
+    return Starlette(routes=all_routes, middleware=stack)
+
+
+class _Watched:
+    """Reports requests that are work: those that are sent with POST."""
+
+    def __init__(self, app: ASGIApp, sight: Sight) -> None:
+        self._app = app
+        self._sight = sight
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["method"] != "POST":
+            await self._app(scope, receive, send)
+            return
+        # A path that is not served is anybody's text: it is no label.
+        path = scope["path"] if scope["path"] in ("/run_code", "/run_jupyter") else "other"
+        carrier = {
+            name.decode("latin-1"): value.decode("latin-1")
+            for name, value in scope["headers"]
+            if name in (b"traceparent", b"tracestate")
+        }
+        INCOMING.set(Incoming(f"POST {path}", carrier))
+        seen = self._sight.begin(f"POST {path}")
+        code = "499"  # the client went away first
+
+        async def answer(message: Message) -> None:
+            nonlocal code
+            if message["type"] == "http.response.start":
+                code = str(message["status"])
+            await send(message)
+
+        token = CURRENT.set(seen)
+        try:
+            await self._app(scope, receive, answer)
+        finally:
+            CURRENT.reset(token)
+            self._sight.end(seen, code=code)
 
 
 class _Server(uvicorn.Server):
@@ -51,7 +117,7 @@ class _Server(uvicorn.Server):
 class HttpServer:
     """Uvicorn on a socket of ours: a taken port is our error, port 0 is known at once."""
 
-    def __init__(self, address: str, app: Starlette) -> None:
+    def __init__(self, address: str, app: ASGIApp, tls: ssl.SSLContext | None = None) -> None:
         """Bind.
 
         Raises:
@@ -63,11 +129,14 @@ class HttpServer:
             self._socket = socket.create_server((host, port), family=family, backlog=128)
         except OSError as exc:
             raise ConfigError(f"http: cannot listen on {address}: {exc.strerror or exc}") from exc
-        self._server = _Server(
-            uvicorn.Config(
-                app, log_config=None, access_log=False, lifespan="off", timeout_graceful_shutdown=1
-            )
+        # Connections inherit it: who listens to the page and does not read holds nothing for long.
+        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, _USER_TIMEOUT_MS)
+        config = uvicorn.Config(
+            app, log_config=None, access_log=False, lifespan="off", timeout_graceful_shutdown=1
         )
+        config.load()
+        config.ssl = tls  # one that follows its files, which uvicorn's own does not
+        self._server = _Server(config)
         self._task: asyncio.Task[None] | None = None
         bound = self._socket.getsockname()
         self.address = (

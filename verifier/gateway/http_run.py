@@ -15,16 +15,19 @@ import contextlib
 import functools
 import logging
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from verifier.errors import InfraError, OverloadedError, RequestError
+from verifier.errors import InfraError, RequestError
 from verifier.gateway.admission import Admission, Ticket
+from verifier.gateway.auth import Auth
 from verifier.gateway.http_answers import answer, sandbox_error
 from verifier.gateway.http_fields import OURS, BadRequestError, RunCode, parse, task_of
+from verifier.gateway.sight import note
 from verifier.types import RunOutcome, RunTask
 
 if TYPE_CHECKING:
@@ -60,14 +63,19 @@ class SandboxFusion:
     Args:
         engine: Started by the gateway.
         admission: Shared with gRPC.
+        auth: Who calls; None asks nobody.
         max_body_bytes: Size of a request.
         body_s: How long a request may take to arrive.
+
+    Attributes:
+        body_s: The same; may be set at any time.
     """
 
     def __init__(
         self,
         engine: Engine,
         admission: Admission,
+        auth: Auth | None = None,
         *,
         max_body_bytes: int,
         body_s: float = _BODY_S,
@@ -75,8 +83,9 @@ class SandboxFusion:
         """Nothing is served yet."""
         self._engine = engine
         self._admission = admission
+        self._auth = auth or Auth()
         self._max_body_bytes = max_body_bytes
-        self._body_s = body_s
+        self.body_s = body_s
 
     def routes(self) -> list[Route]:
         """For the application."""
@@ -105,12 +114,11 @@ class SandboxFusion:
             limit = self._max_body_bytes
             return JSONResponse({"detail": f"the request is over {limit} bytes"}, 413)
         except _TooSlowError:
-            return JSONResponse({"detail": f"no request within {self._body_s:g} s"}, 408)
+            return JSONResponse({"detail": f"no request within {self.body_s:g} s"}, 408)
         except ClientDisconnect:
             return Response(status_code=_CLOSED)
         except InfraError as error:
-            retry = error.retry_after_s if isinstance(error, OverloadedError) else None
-            return _again(f"{type(error).__name__}: {error}", retry)
+            return _again(f"{type(error).__name__}: {error}", error.retry_after_s)
         except Exception as error:  # noqa: BLE001 - the boundary: no bug of ours is a verdict
             _log.exception("unexpected error in POST /run_code")
             return _again(f"internal error: {type(error).__name__}")
@@ -122,13 +130,14 @@ class SandboxFusion:
         length = _length(request)
         if length > self._max_body_bytes:
             raise _TooLargeError
-        with self._admission.admit(length) as ticket:
+        who = self._auth.now()
+        with self._admission.admit(length, who.client_id(""), who.quota) as ticket:
             body = await self._body(request, ticket, length)
             wanted = await _apart(len(body), functools.partial(parse, body))
             if wanted.language not in self._languages():
                 return JSONResponse(sandbox_error(self._not_built(wanted.language)))
             task = await _apart(len(body), functools.partial(task_of, wanted))
-            outcome = await self._run(request, task)
+            outcome = await self._run(request, replace(task, client_id=who.client_id("")))
             if outcome is None:
                 return Response(status_code=_CLOSED)
             return await self._answer(outcome, wanted)
@@ -145,7 +154,7 @@ class SandboxFusion:
                     ticket.grow(len(chunk))
 
         try:
-            await asyncio.wait_for(read(), self._body_s)
+            await asyncio.wait_for(read(), self.body_s)
         except asyncio.TimeoutError:
             raise _TooSlowError from None
         return bytes(data)
@@ -158,6 +167,7 @@ class SandboxFusion:
             await asyncio.wait((running, gone), return_when=asyncio.FIRST_COMPLETED)
             if not running.done():
                 return None
+            note(running.result(), task.program)
             return running.result()
         except RequestError as error:
             raise BadRequestError.of_error(error) from None

@@ -1,6 +1,7 @@
 """Start, serve, drain.
 
 bind -> answer health with NOT_SERVING -> engine.start -> SERVING
+SIGHUP: the settings are read again; a mistake in them changes nothing (`gateway.reload`)
 first SIGTERM or SIGINT: NOT_SERVING, new work is refused, running work has `grace_s` to finish
 second signal, or the grace is over: running work is killed
 """
@@ -20,19 +21,31 @@ from typing import TYPE_CHECKING
 
 import grpc.aio
 
-from verifier.config import Settings, split_address
+from verifier._addresses import is_loopback
+from verifier.config import Settings
+from verifier.engine.breaker import State
 from verifier.errors import ConfigError
 from verifier.gateway.admission import Admission
+from verifier.gateway.auth import Auth, GrpcAuth
+from verifier.gateway.binding import bind, forget, server_options
+from verifier.gateway.calls import GrpcCalls
 from verifier.gateway.health import Health, add_reflection
+from verifier.gateway.quotas import Quota
+from verifier.gateway.reload import Plan, plan
 from verifier.gateway.service import Service
 from verifier.gateway.servicer import Servicer
+from verifier.gateway.sight import Sight, Watcher
 from verifier.gateway.suites import SuiteStore, suite_disk
+from verifier.gateway.tls import Tls, tls_of
+from verifier.gateway.tokens import TokenFile
 from verifier.v1 import verifier_pb2_grpc as rpc
 from verifier.wire.forked import mark_used
 
 if TYPE_CHECKING:
     from verifier.engine import Engine
     from verifier.gateway.http import HttpServer
+    from verifier.gateway.http_run import SandboxFusion
+    from verifier.gateway.status import StatusPages
 
 __all__ = ["Bound", "Gateway", "serve"]
 
@@ -73,9 +86,14 @@ class Gateway:
         self._server: grpc.aio.Server | None = None
         self._health: Health | None = None
         self._http: HttpServer | None = None
+        self._pages: StatusPages | None = None
+        self._programs: SandboxFusion | None = None
         self._suites: SuiteStore | None = None
         self._admission: Admission | None = None
+        self._service: Service | None = None
+        self._auth = Auth()
         self._hurry = asyncio.Event()
+        self._telling: set[asyncio.Task[None]] = set()
         self.bound: Bound | None = None
         self._stopping: asyncio.Task[None] | None = None
 
@@ -88,21 +106,39 @@ class Gateway:
         """
         settings = self._settings
         mark_used()
-        admission = self._admission = Admission(settings.max_queue, settings.max_queue_bytes)
+        auth = self._auth
+        auth.tokens = _tokens(settings)
+        tls = tls_of(settings)
+        admission = self._admission = Admission(
+            settings.max_queue, settings.max_queue_bytes, _quota(settings)
+        )
         self._suites = SuiteStore(
             settings.suite_store_bytes,
             max_cases=settings.max_cases,
             disk=suite_disk(settings.cache_dir, settings.suite_store_disk_bytes),
         )
-        service = Service(self._engine, settings, admission, self._suites)
+        sight = self._see(admission, self._suites)
+        service = self._service = Service(
+            self._engine, settings, admission, self._suites, auth, sight=sight
+        )
         server = self._server = grpc.aio.server(
-            options=_server_options(settings), maximum_concurrent_rpcs=2 * settings.max_queue + 64
+            interceptors=(
+                Watcher(),
+                GrpcAuth(auth),
+                GrpcCalls(
+                    lambda: 2 * self._settings.max_queue + 64,
+                    lambda: self._settings.receive_timeout_s,
+                ),
+            ),
+            options=server_options(settings),
         )
         rpc.add_VerifierServicer_to_server(Servicer(service), server)
         health = self._health = Health(server)
         add_reflection(server)
         try:
-            bound = self.bound = Bound(_bind(server, settings.grpc), self._bind_http(admission))
+            bound = self.bound = Bound(
+                bind(server, settings, tls), self._bind_http(admission, tls, sight)
+            )
             await health.starting()
             await server.start()
             await self._engine.start()
@@ -112,7 +148,52 @@ class Gateway:
             raise
         admission.open()
         await health.serving()
+        self._engine.breaker.watch(self._breaker_turned)
         return bound
+
+    def reload(self, wanted: Settings) -> Plan:
+        """Take over what can be, or nothing.
+
+        Raises:
+            ConfigError: The file of tokens is unusable, or may not go; nothing has changed.
+        """
+        changes = plan(self._settings, wanted)
+        settings = changes.settings
+        tokens = (
+            _tokens(settings) if settings.tokens != self._settings.tokens else self._auth.tokens
+        )
+        # From here on nothing can fail.
+        self._settings = settings
+        self._auth.tokens = tokens
+        if self._admission is not None and self._service is not None and self._suites is not None:
+            self._admission.resize(settings.max_queue, settings.max_queue_bytes, _quota(settings))
+            self._suites.adjust(settings.max_cases)
+            self._service.adjust(settings)
+            if self._programs is not None:
+                self._programs.body_s = settings.receive_timeout_s
+        self._engine.adjust(
+            default_limits=settings.default_limits.to_limits(),
+            max_limits=settings.max_limits.to_limits(),
+            max_queue=settings.max_queue,
+        )
+        return changes
+
+    @property
+    def grace_s(self) -> float:
+        """Seconds that running work gets at a shutdown, by the present settings."""
+        return self._settings.grace_s
+
+    def _breaker_turned(self) -> None:
+        """The backend went down, or came back: say so."""
+        closed, health = self._engine.breaker.closed, self._health
+        if self._engine.breaker.state is State.HALF_OPEN:
+            return
+        if health is not None and self._stopping is None:
+            log = _log.info if closed else _log.error
+            log("backend %s", "serves again" if closed else f"down: {self._engine.breaker.reason}")
+            task = asyncio.create_task(health.serving() if closed else health.down())
+            self._telling.add(task)
+            task.add_done_callback(self._telling.discard)
 
     async def stop(self, grace_s: float) -> None:
         """Drain for at most `grace_s`, then kill what still runs. May be called twice."""
@@ -136,8 +217,12 @@ class Gateway:
             if self._server is not None:
                 idle = self._admission is None or not self._admission.requests
                 await self._server.stop(_FLUSH_S if idle and grace_s > 0 else 0)
+            if self._pages is not None:
+                await self._pages.stop()
             if self._http is not None:
                 await self._http.stop()
+            if self.bound is not None:
+                forget(self.bound.grpc)
         finally:
             if self._suites is not None:
                 self._suites.close()
@@ -154,19 +239,49 @@ class Gateway:
         if admission.requests:
             _log.warning("killing %d requests that did not finish in time", admission.requests)
 
-    def _bind_http(self, admission: Admission) -> str | None:
+    def _see(self, admission: Admission, suites: SuiteStore) -> Sight:
+        settings = self._settings
+        tracing = None
+        if settings.tracing:
+            from verifier.telemetry.tracing import Tracing
+
+            tracing = Tracing()
+        sight = Sight(tracing=tracing, access_log=settings.access_log)
+        if settings.http is not None:
+            from verifier.gateway.status import pages_of
+
+            self._pages = pages_of(sight, self._engine, settings, admission, suites)
+        return sight
+
+    def _bind_http(self, admission: Admission, tls: Tls | None, sight: Sight) -> str | None:
         if self._settings.http is None:
             return None
         # Starlette and uvicorn are needed by those alone who serve HTTP.
+        from verifier.gateway import openapi
         from verifier.gateway.http import HttpServer, make_app
+        from verifier.gateway.http_auth import HttpAuth
         from verifier.gateway.http_run import SandboxFusion
 
         programs = SandboxFusion(
-            self._engine, admission, max_body_bytes=self._settings.max_message_bytes
+            self._engine,
+            admission,
+            self._auth,
+            max_body_bytes=self._settings.max_message_bytes,
+            body_s=self._settings.receive_timeout_s,
         )
-        app = make_app(lambda: admission.accepting, programs.routes())
-        self._http = HttpServer(self._settings.http, app)
+        self._programs = programs
+        pages = [] if self._pages is None else self._pages.routes()
+        app = make_app(
+            lambda: admission.accepting,
+            [*programs.routes(), openapi.route(), *pages],
+            sight,
+            trouble=lambda: self._engine.breaker.reason,
+        )
+        context = None if tls is None else tls.http_context()
+        self._http = HttpServer(self._settings.http, HttpAuth(app, self._auth), context)
         self._http.start()
+        if self._pages is not None:
+            self._pages.start()
         return self._http.address
 
 
@@ -174,6 +289,7 @@ async def serve(
     settings: Settings,
     *,
     engine: Engine | None = None,
+    reread: Callable[[], Settings] | None = None,
     announce: Callable[[str], None] | None = None,
 ) -> None:
     """Serve until SIGTERM or SIGINT, then drain.
@@ -181,6 +297,7 @@ async def serve(
     Args:
         settings: The operator's.
         engine: In the place of the one that the settings describe.
+        reread: Gives the settings as they are by now, at SIGHUP; without it SIGHUP does nothing.
         announce: Takes a line for a person (where it listens, what it does); default: standard
             output.
 
@@ -199,9 +316,19 @@ async def serve(
             gateway.hurry()
         stop.set()
 
-    handled = (signal.SIGTERM, signal.SIGINT)
-    for number in handled:
-        loop.add_signal_handler(number, on_signal)
+    def on_reload() -> None:
+        try:
+            say(
+                str(gateway.reload(reread()))
+                if reread is not None
+                else "there is nothing to reload"
+            )
+        except ConfigError as exc:
+            _log.error("settings read again: nothing is changed, as there is a mistake: %s", exc)
+
+    handled = {signal.SIGTERM: on_signal, signal.SIGINT: on_signal, signal.SIGHUP: on_reload}
+    for number, handler in handled.items():
+        loop.add_signal_handler(number, handler)
     try:
         starting = asyncio.create_task(gateway.start())
         stopped = asyncio.create_task(stop.wait())
@@ -214,17 +341,27 @@ async def serve(
         bound = starting.result()
         _collect_rarely()
         _return_large_blocks()
+        _warn_of_strangers(settings)
         say(f"grpc listening on {bound.grpc}")
         if bound.http is not None:
             say(f"http listening on {bound.http}")
         await stopped
-        say(f"draining for at most {settings.grace_s:g} s; a second signal stops now")
-        await gateway.stop(settings.grace_s)
+        grace_s = gateway.grace_s
+        say(f"draining for at most {grace_s:g} s; a second signal stops now")
+        await gateway.stop(grace_s)
     finally:
         stopped.cancel()
         for number in handled:
             loop.remove_signal_handler(number)
         await gateway.stop(0)
+
+
+def _tokens(settings: Settings) -> TokenFile | None:
+    return None if settings.tokens is None else TokenFile(settings.tokens)
+
+
+def _quota(settings: Settings) -> Quota:
+    return Quota(settings.max_client_requests, settings.max_client_bytes)
 
 
 def _make_engine(settings: Settings) -> Engine:
@@ -237,35 +374,19 @@ def _make_engine(settings: Settings) -> Engine:
         image=settings.image,
         runtime=settings.runtime,
         cache_dir=settings.cache_dir,
+        runners_dir=settings.runners_dir,
     )
     return engine_of(settings, sandbox)
 
 
-def _server_options(settings: Settings) -> tuple[tuple[str, int], ...]:
-    return (
-        ("grpc.max_receive_message_length", settings.max_message_bytes),
-        # Answers are bounded by the excerpt budget and the number of cases.
-        ("grpc.max_send_message_length", -1),
-        # A taken port is an error, not a second server that gets every other connection.
-        ("grpc.so_reuseport", 0),
-        # Notice a client that vanished without a word, and let clients notice the same of us.
-        ("grpc.keepalive_time_ms", 30_000),
-        ("grpc.keepalive_timeout_ms", 10_000),
-        ("grpc.keepalive_permit_without_calls", 1),
-        ("grpc.http2.min_ping_interval_without_data_ms", 10_000),
-        ("grpc.http2.max_ping_strikes", 0),
-    )
-
-
-def _bind(server: grpc.aio.Server, address: str) -> str:
-    try:
-        port = server.add_insecure_port(address)
-    except RuntimeError as exc:
-        raise ConfigError(f"grpc: cannot listen on {address}: is the port taken? ({exc})") from exc
-    if address.startswith("unix"):
-        return address
-    host, _ = split_address(address)
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+def _warn_of_strangers(settings: Settings) -> None:
+    addresses = [settings.grpc, *([] if settings.http is None else [settings.http])]
+    known = settings.tokens is not None or settings.tls_client_ca is not None
+    if not known and not all(map(is_loopback, addresses)):
+        _log.warning(
+            "other machines can reach this gateway, and whoever does may run programs: neither "
+            "tokens nor tls_client_ca is set (docs/service.md)"
+        )
 
 
 def _collect_rarely() -> None:

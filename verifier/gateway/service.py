@@ -13,11 +13,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from verifier.config import Settings
-from verifier.errors import RequestError, SuiteError
+from verifier.errors import DeadlineError, RequestError, SuiteError
 from verifier.gateway import convert
-from verifier.gateway.admission import Admission
+from verifier.gateway.admission import Admission, Ticket
+from verifier.gateway.auth import Auth
+from verifier.gateway.sight import Sight, note, watched
 from verifier.gateway.suites import Source, SuiteStore
+from verifier.gateway.timeouts import Within
 from verifier.gateway.turns import Turns
+from verifier.gateway.writing import Writing
 from verifier.types import Outcome, Result, Suite
 from verifier.v1 import verifier_pb2 as pb
 from verifier.wire import convert as values
@@ -39,7 +43,9 @@ class Service:
         settings: The operator's.
         admission: Shared by all operations.
         suites: Parsed suites.
+        auth: Who calls; None asks nobody.
         clock: Monotonic seconds.
+        sight: Where requests are reported.
     """
 
     def __init__(
@@ -48,21 +54,31 @@ class Service:
         settings: Settings,
         admission: Admission,
         suites: SuiteStore,
+        auth: Auth | None = None,
         clock: Callable[[], float] = time.monotonic,
+        *,
+        sight: Sight | None = None,
     ) -> None:
         """Nothing runs yet."""
         self.admission = admission
+        self.sight = sight
         self.turns = Turns()
-        self.settings = settings
+        self.writing = Writing(admission, lambda: self.settings.write_timeout_s)
         self._engine = engine
         self._suites = suites
+        self._auth = auth or Auth()
         self._clock = clock
-        self._defaults = settings.default_limits.to_limits()
-        self._ceilings = settings.max_limits.to_limits()
+        self.adjust(settings)
         # A quarter of a message for excerpts leaves room for everything else in it.
         self._excerpt_budget = settings.max_message_bytes // 4
         self._backend = ""
         self._toolchains: dict[str, str] = {}
+
+    def adjust(self, settings: Settings) -> None:
+        """Other settings from the next request on."""
+        self.settings = settings
+        self._defaults = settings.default_limits.to_limits()
+        self._ceilings = settings.max_limits.to_limits()
 
     def started(self) -> None:
         """Read from the engine what does not change while it runs."""
@@ -70,6 +86,7 @@ class Service:
         self._backend = info.backend
         self._toolchains = dict(info.toolchains)
 
+    @watched
     async def score(
         self, request: pb.ScoreRequest, left_s: float | None = None
     ) -> pb.ScoreResponse:
@@ -83,7 +100,8 @@ class Service:
             VerifierError: Refused, or there is no verdict.
         """
         started = self._clock()
-        with self.admission.admit(request.ByteSize()) as ticket:
+        ticket, client = self._admit(request)
+        with ticket:
             task = convert.score_task(request, defaults=self._defaults, ceilings=self._ceilings)
             request_id = request.request_id
             try:
@@ -97,24 +115,30 @@ class Service:
                 # Thousands may wait in line: what was read of a message is not held beside it.
                 ticket.shrink(len(request.response))
                 del request
-                work = self._engine.score(replace(task, suite=suite, deadline_s=left_s))
+                work = self._engine.score(
+                    replace(task, suite=suite, deadline_s=left_s, client_id=client)
+                )
                 del task
                 result = await work
+                note(result)
             except SuiteError as exc:
                 return self._invalid_suite(request_id, exc)
             return await self._respond(result, suite)
 
+    @watched
     async def run(self, request: pb.RunRequest, left_s: float | None = None) -> pb.RunResponse:
         """One program, one standard input.
 
         Raises:
             VerifierError: Refused, or it could not be run.
         """
-        with self.admission.admit(request.ByteSize()):
+        ticket, client = self._admit(request)
+        with ticket:
             task = convert.run_task(
                 request, defaults=self._defaults, ceilings=self._ceilings, deadline_s=left_s
             )
-            outcome = await self._engine.run(task)
+            outcome = await self._engine.run(replace(task, client_id=client))
+            note(outcome, task.program)
             return values.outcome_to_pb(
                 outcome,
                 request_id=request.request_id,
@@ -122,6 +146,7 @@ class Service:
                 excerpt_bytes=request.excerpt_bytes if request.HasField("excerpt_bytes") else None,
             )
 
+    @watched
     async def put_suite(
         self, read: Callable[[], Awaitable[pb.PutSuiteRequest | None]]
     ) -> pb.PutSuiteResponse:
@@ -135,12 +160,13 @@ class Service:
             SuiteError: It cannot be used.
             VerifierError: Refused.
         """
-        with self.admission.admit(0) as ticket:
+        who = self._auth.now()
+        with self.admission.admit(0, who.client_id(""), who.quota) as ticket:
             pieces: list[bytes] = []
             size = 0
             fmt, fn_name = "auto", None
             first = True
-            while (message := await read()) is not None:
+            while (message := await self._piece(read)) is not None:
                 if first:
                     fmt = convert.ground_truth_format(message.ground_truth_format)
                     fn_name = message.fn_name or None
@@ -148,7 +174,9 @@ class Service:
                 size += len(message.chunk)
                 if size > self.settings.max_suite_bytes:
                     ceiling = self.settings.max_suite_bytes
-                    raise RequestError("chunk", f"the suite is over the ceiling of {ceiling} bytes")
+                    raise RequestError(
+                        "chunk", f"the suite is over the ceiling, max_suite_bytes = {ceiling}"
+                    )
                 ticket.grow(len(message.chunk))
                 pieces.append(message.chunk)
             if not size:
@@ -156,12 +184,35 @@ class Service:
             suite = await self._suites.put(Source(pieces, fmt, fn_name))
             return pb.PutSuiteResponse(digest=suite.digest, cases=len(suite.cases), size_bytes=size)
 
+    async def _piece(
+        self, read: Callable[[], Awaitable[pb.PutSuiteRequest | None]]
+    ) -> pb.PutSuiteRequest | None:
+        seconds = self.settings.receive_timeout_s
+        try:
+            async with Within(seconds):
+                return await read()
+        except asyncio.TimeoutError:
+            problem = f"the next piece of the suite did not arrive within {seconds:g} s"
+            raise DeadlineError(problem) from None
+
     def info(self) -> pb.GetInfoResponse:
         """What this gateway is."""
+        if self.sight is not None:
+            self.sight.end(self.sight.begin("GetInfo"))
         info = self._engine.info()
         if self._suites.problem:
             info = replace(info, notes=(*info.notes, self._suites.problem))
         return convert.info_to_pb(info, self.settings)
+
+    def _admit(self, request: pb.ScoreRequest | pb.RunRequest) -> tuple[Ticket, str]:
+        """A place, and the client id of whoever calls.
+
+        Raises:
+            VerifierError: Refused.
+        """
+        who = self._auth.now()
+        client = who.client_id(request.client_id)
+        return self.admission.admit(request.ByteSize(), client, who.quota), client
 
     async def _suite(self, request: pb.ScoreRequest) -> Suite:
         if request.WhichOneof("suite") == "suite_digest":
@@ -188,6 +239,7 @@ class Service:
         result = Result(
             Outcome.INVALID_SUITE, error=str(error), runner=self._backend, request_id=request_id
         )
+        note(result)
         return values.result_to_pb(result, versions=self._versions(""))
 
     def _versions(self, language: str) -> dict[str, str]:

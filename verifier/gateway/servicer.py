@@ -38,7 +38,9 @@ class Servicer(rpc.VerifierServicer):  # type: ignore[misc] # the generated base
         """One response against one suite."""
         try:
             await self._service.turns.take(request.priority)
-            return await self._service.score(request, context.time_remaining())
+            answer = await self._service.score(request, context.time_remaining())
+            self._service.writing.last(context, answer.ByteSize())
+            return answer  # noqa: TRY300 - what is above may fail as well
         except Exception as exc:  # noqa: BLE001 - the boundary: all become statuses
             await _refuse(context, exc)
 
@@ -60,7 +62,9 @@ class Servicer(rpc.VerifierServicer):  # type: ignore[misc] # the generated base
     ) -> pb.RunResponse:
         """One program, one standard input."""
         try:
-            return await self._service.run(request, context.time_remaining())
+            answer = await self._service.run(request, context.time_remaining())
+            self._service.writing.last(context, answer.ByteSize())
+            return answer  # noqa: TRY300 - what is above may fail as well
         except Exception as exc:  # noqa: BLE001 - the boundary: all become statuses
             await _refuse(context, exc)
 

@@ -5,8 +5,8 @@
 
 Backpressure goes both ways: nothing is read while all places are taken, and a place is free only
 after its answer was written, so a client that sends and never reads holds at most
-`stream_in_flight` requests. A refused request is an answer with `error_code`; it does not end the
-stream.
+`stream_in_flight` requests, for `write_timeout_s` at most. A refused request is an answer with
+`error_code`; it does not end the stream.
 """
 
 from __future__ import annotations
@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 __all__ = ["ScoreSession"]
 
 _log = logging.getLogger("verifier.gateway")
+
+_IDLE, _STUCK = "idle", "stuck"
+_IDLE_STEP_S = 1.0
 
 
 class ScoreSession:
@@ -53,13 +56,56 @@ class ScoreSession:
         self._places = asyncio.Semaphore(service.settings.stream_in_flight)
         self._writing = asyncio.Lock()
         self._items: dict[str, asyncio.Task[None]] = {}
+        self._loop = asyncio.get_running_loop()
+        self._active = self._loop.time()
+        # Why the stream has to end before its client ends it.
+        self._end: asyncio.Future[str] = self._loop.create_future()
 
     async def serve(self) -> None:
         """Until the client has sent all and has every answer, or the gateway shuts down.
 
         Raises:
-            GatewayUnavailableError: The gateway shut down first; what it had read is answered.
+            GatewayUnavailableError: The gateway shut down first; what it had read is answered. Or
+                nothing came for too long.
         """
+        work = asyncio.create_task(self._work())
+        idle = self._watch()
+        try:
+            await asyncio.wait((work, self._end), return_when=asyncio.FIRST_COMPLETED)
+            if work.done():
+                work.result()
+                return
+        finally:
+            # The client is gone, or all is done: whatever still runs is killed, and has ended
+            # before we return.
+            idle.cancel()
+            leftover = [work, *self._items.values()]
+            for task in leftover:
+                task.cancel()
+            await asyncio.gather(*leftover, return_exceptions=True)
+        if self._end.result() == _IDLE:
+            seconds = self._service.settings.stream_idle_s
+            raise GatewayUnavailableError(f"the stream was idle for {seconds:g} s")
+        # Its write is pending for ever, and no status can overtake it: the call ends with its
+        # connection, and has nothing any more but that answer.
+        await self._loop.create_future()
+
+    def _watch(self) -> asyncio.Task[None]:
+        async def look() -> None:
+            while not self._end.done():
+                left = self._active + self._service.settings.stream_idle_s - self._loop.time()
+                if left > 0 or self._items:
+                    await asyncio.sleep(left if left > 0 else _IDLE_STEP_S)
+                else:
+                    self._finish(_IDLE)
+
+        return asyncio.create_task(look())
+
+    def _finish(self, why: str) -> None:
+        if not self._end.done():
+            self._end.set_result(why)
+
+    async def _work(self) -> None:
         reader = asyncio.create_task(self._read())
         draining = asyncio.create_task(self._service.admission.draining.wait())
         try:
@@ -71,12 +117,9 @@ class ScoreSession:
             reader.result()
             await self._settle()
         finally:
-            # The client is gone, or all is done: whatever still runs is killed, and has ended
-            # before we return.
-            leftover = [reader, draining, *self._items.values()]
-            for task in leftover:
+            for task in (reader, draining):
                 task.cancel()
-            await asyncio.gather(*leftover, return_exceptions=True)
+            await asyncio.gather(reader, draining, return_exceptions=True)
 
     async def _settle(self) -> None:
         while self._items:
@@ -86,6 +129,7 @@ class ScoreSession:
         while True:
             await self._places.acquire()
             request = await anext(self._requests, None)
+            self._active = self._loop.time()
             if request is None:
                 return
             refusal = self._refusal(request.request_id)
@@ -128,8 +172,15 @@ class ScoreSession:
             self._places.release()
 
     async def _write(self, response: pb.ScoreResponse) -> None:
-        async with self._writing:
-            await self._context.write(response)
+        writing = self._service.writing
+        with writing.counted(response.ByteSize()):
+            async with self._writing:
+                timer = writing.bounded(self._context, lambda: self._finish(_STUCK))
+                try:
+                    await self._context.write(response)
+                finally:
+                    timer.cancel()
+        self._active = self._loop.time()
 
 
 def _refused(request_id: str, error: VerifierError) -> pb.ScoreResponse:

@@ -108,6 +108,10 @@ class SuiteStore:
         max_cases: Cases of one suite; more is a `SuiteError`.
         parse: In the place of `verifier.testcases.load_suite`.
         disk: For uploads, behind the memory.
+
+    Attributes:
+        hits: Suites that memory had.
+        misses: Those that were parsed, or looked for on disk.
     """
 
     def __init__(
@@ -128,6 +132,8 @@ class SuiteStore:
         self._errors: OrderedDict[bytes, SuiteError] = OrderedDict()
         self._pending: dict[bytes, asyncio.Task[Suite]] = {}
         self._used = 0
+        self.hits = 0
+        self.misses = 0
         self._threads = ThreadPoolExecutor(_PARSERS, thread_name_prefix="verifier-suite")
 
     @property
@@ -137,6 +143,11 @@ class SuiteStore:
 
     def __len__(self) -> int:
         return len(self._entries)
+
+    def adjust(self, max_cases: int) -> None:
+        """Another bound for the suites that are parsed from now on."""
+        self._max_cases = max_cases
+        self._errors.clear()  # one of them may be fine by now
 
     def close(self) -> None:
         """Free the threads."""
@@ -168,7 +179,10 @@ class SuiteStore:
             UnknownSuiteError: It is not held.
         """
         if self._disk is None or digest in self._entries:
-            return self.get(digest)
+            suite = self.get(digest)
+            self.hits += 1
+            return suite
+        self.misses += 1
         return await self._shared(_disk_key(digest).encode(), lambda: self._read(digest))
 
     async def put(self, source: Source) -> Suite:
@@ -208,7 +222,9 @@ class SuiteStore:
         key = await self._in_thread(source.key) if big else source.key()
         digest = self._by_key.get(key)
         if digest is not None:
+            self.hits += 1
             return self.get(digest)
+        self.misses += 1
         if key in self._errors:
             self._errors.move_to_end(key)
             raise _copy(self._errors[key])

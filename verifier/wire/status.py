@@ -16,6 +16,8 @@ from google.protobuf.message import DecodeError
 from google.rpc import error_details_pb2, status_pb2  # type: ignore[import-untyped]
 
 from verifier.errors import (
+    AuthenticationError,
+    BackendDownError,
     BackendError,
     ConfigError,
     DeadlineError,
@@ -55,6 +57,7 @@ _CODES: tuple[tuple[type[VerifierError], grpc.StatusCode], ...] = (
     (UnimplementedError, grpc.StatusCode.UNIMPLEMENTED),
     (OverloadedError, grpc.StatusCode.RESOURCE_EXHAUSTED),
     (DeadlineError, grpc.StatusCode.DEADLINE_EXCEEDED),
+    (AuthenticationError, grpc.StatusCode.UNAUTHENTICATED),
     (InfraError, grpc.StatusCode.UNAVAILABLE),
     # The operator's mistake: this gateway cannot serve, another one may.
     (ConfigError, grpc.StatusCode.UNAVAILABLE),
@@ -65,8 +68,10 @@ _WITH_FIELD: dict[str, type[RequestError | SuiteError]] = {
 _PLAIN: dict[str, type[VerifierError]] = {
     cls.__name__: cls
     for cls in (
+        AuthenticationError,
         UnimplementedError,
         DeadlineError,
+        BackendDownError,
         BackendError,
         SlotError,
         GatewayUnavailableError,
@@ -84,6 +89,18 @@ _RESET_MARKS = (
     "GOAWAY",
     "Connection reset",
     "Internal error from Core",
+)
+
+_BIG_MESSAGE = (
+    "upload a big ground truth in pieces with PutSuite and name it by its digest, or raise the "
+    "gateway's max_message_bytes"
+)
+
+# How gRPC's versions say that one side does not accept the other's certificate.
+_TLS_MARKS = ("handshake failed", "hostname verification", "peer certificate", "ssl_error")
+_TLS_HINT = (
+    "the gateway's certificate or this client's was not accepted: look at VERIFIER_CA_FILE, "
+    "VERIFIER_SERVER_NAME (the name in its certificate) and VERIFIER_CLIENT_CERT"
 )
 
 Metadata: TypeAlias = "Iterable[Any]"
@@ -111,7 +128,7 @@ def code_of(error: VerifierError) -> grpc.StatusCode:
 
 def retry_after_of(error: VerifierError) -> float:
     """Seconds after which it makes sense to come back; 0 where the error does not say."""
-    return error.retry_after_s if isinstance(error, OverloadedError) else 0.0
+    return error.retry_after_s if isinstance(error, InfraError) else 0.0
 
 
 def status_of(error: VerifierError) -> RpcStatus:
@@ -124,9 +141,9 @@ def status_of(error: VerifierError) -> RpcStatus:
         info.metadata.update(field=field, problem=problem)
         violation = error_details_pb2.BadRequest.FieldViolation(field=field, description=problem)
         status.details.add().Pack(error_details_pb2.BadRequest(field_violations=[violation]))
-    if isinstance(error, OverloadedError):
+    if isinstance(error, OverloadedError) or retry_after_of(error):
         delay = Duration()
-        delay.FromNanoseconds(int(error.retry_after_s * 1e9))
+        delay.FromNanoseconds(int(retry_after_of(error) * 1e9))
         status.details.add().Pack(error_details_pb2.RetryInfo(retry_delay=delay))
     status.details.add().Pack(info)
     return RpcStatus(code, message, ((_DETAILS_KEY, status.SerializeToString()),))
@@ -141,7 +158,7 @@ def error_from_status(
         if info.reason in _WITH_FIELD:
             return _WITH_FIELD[info.reason](info.metadata["field"], info.metadata["problem"])
         if info.reason in _PLAIN:
-            return _PLAIN[info.reason](message or "")
+            return _told(_PLAIN[info.reason](message or ""), retry_after_s)
     return _error(code, message or code.name, retry_after_s)
 
 
@@ -156,7 +173,7 @@ def _error(code: grpc.StatusCode, message: str, retry_after_s: float | None) -> 
     if code is grpc.StatusCode.RESOURCE_EXHAUSTED:
         if "larger than max" in message:
             # gRPC's own refusal of a big message: sending it again cannot help.
-            return RequestError("message", message)
+            return RequestError("message", f"{message}; {_BIG_MESSAGE}")
         return OverloadedError(message, 0.0 if retry_after_s is None else retry_after_s)
     if code in (grpc.StatusCode.INVALID_ARGUMENT, grpc.StatusCode.OUT_OF_RANGE):
         field, colon, problem = message.partition(": ")
@@ -167,9 +184,18 @@ def _error(code: grpc.StatusCode, message: str, retry_after_s: float | None) -> 
         return UnimplementedError(message)
     if code is grpc.StatusCode.DEADLINE_EXCEEDED:
         return DeadlineError(message)
+    if code is grpc.StatusCode.UNAUTHENTICATED:
+        return AuthenticationError(message)
     if code is grpc.StatusCode.UNAVAILABLE or _is_dead_connection(code, message):
-        return GatewayUnavailableError(message)
+        hint = f"; {_TLS_HINT}" if any(mark in message.lower() for mark in _TLS_MARKS) else ""
+        return _told(GatewayUnavailableError(message + hint), retry_after_s)
     return InfraError(f"{code.name}: {message}")
+
+
+def _told(error: VerifierError, retry_after_s: float | None) -> VerifierError:
+    if isinstance(error, InfraError) and retry_after_s is not None:
+        error.retry_after_s = retry_after_s
+    return error
 
 
 def _is_dead_connection(code: grpc.StatusCode, message: str) -> bool:

@@ -1,0 +1,39 @@
+"""How many calls may be open: over that, a refusal that says when to come back."""
+
+from __future__ import annotations
+
+import grpc
+import pytest
+from google.rpc import error_details_pb2
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+from grpc_status import rpc_status
+
+
+async def test_too_many_open_calls_are_refused_and_probes_are_not(serve, request_of):
+    running = await serve(max_queue=1)
+    streams = []
+    for number in range(2 * 1 + 64):
+        stream = running.stub.ScoreStream()
+        await stream.write(request_of(str(number)))
+        assert (await stream.read()).score == 1.0
+        streams.append(stream)
+    with pytest.raises(grpc.aio.AioRpcError, match="66 calls are open") as caught:
+        await running.stub.Score(request_of())
+    assert caught.value.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
+    retry = error_details_pb2.RetryInfo()
+    assert any(detail.Unpack(retry) for detail in rpc_status.from_call(caught.value).details)
+    health = health_pb2_grpc.HealthStub(running.channel)
+    assert (await health.Check(health_pb2.HealthCheckRequest())).status == 1
+    await streams[0].done_writing()
+    assert await streams[0].code() is grpc.StatusCode.OK
+    assert (await running.stub.Score(request_of())).score == 1.0
+    for stream in streams:
+        stream.cancel()
+
+
+async def test_a_call_without_a_message_is_refused(serve):
+    running = await serve()
+    call = running.channel.stream_unary("/verifier.v1.Verifier/Score")
+    with pytest.raises(grpc.aio.AioRpcError, match="message: missing") as caught:
+        await call(iter(()))
+    assert caught.value.code() is grpc.StatusCode.INVALID_ARGUMENT

@@ -1,0 +1,110 @@
+"""How many calls may be open, and how long the message of a unary one may take to arrive.
+
+gRPC has a bound for calls of its own, which refuses without saying when to come back; ours says it,
+before anything of the message is read.
+
+gRPC also receives a message before it calls a handler, and a client that sends half of one, and
+stays, would hold what it sent for as long as it likes. So each unary handler is served as one that
+reads its message itself: as many operations, and a wait that ends.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import grpc
+import grpc.aio
+
+from verifier.errors import DeadlineError, OverloadedError, RequestError, VerifierError
+from verifier.gateway.timeouts import Within
+from verifier.wire.status import status_of
+
+__all__ = ["PROBES", "GrpcCalls", "refusing"]
+
+PROBES = "/grpc.health.v1.Health/"
+"""Methods of probes, which carry no secrets, and are answered however much there is to do."""
+
+_RETRY_AFTER_S = 1.0
+
+# Its stubs do not know it.
+_EOF: Any = grpc.aio.__dict__["EOF"]
+
+
+class GrpcCalls(grpc.aio.ServerInterceptor):  # type: ignore[type-arg] # of its stubs alone
+    """Bounds open calls, and the wait for the message of a unary one.
+
+    Args:
+        max_calls: Calls that may be open at once, streams among them; asked for at each call.
+        timeout_s: Seconds for a message.
+    """
+
+    def __init__(self, max_calls: Callable[[], int], timeout_s: Callable[[], float]) -> None:
+        """None is open."""
+        self._max_calls = max_calls
+        self._timeout_s = timeout_s
+        self._open = 0
+        # Method -> its handler, and what is served in its place.
+        self._made: dict[str, tuple[Any, Any]] = {}
+
+    async def intercept_service(
+        self,
+        continuation: Callable[[Any], Awaitable[Any]],
+        handler_call_details: Any,
+    ) -> Any:
+        """The handler of the call, which reads with a bound."""
+        if handler_call_details.method.startswith(PROBES):
+            return await continuation(handler_call_details)
+        if self._open >= self._max_calls():
+            return refusing(OverloadedError(f"{self._open} calls are open", _RETRY_AFTER_S))
+        task = asyncio.current_task()
+        if task is not None:  # it is the call's: the interceptors run in it, and the handler does
+            self._open += 1
+            task.add_done_callback(self._closed)
+        handler = await continuation(handler_call_details)
+        if handler is None or handler.request_streaming or handler.response_streaming:
+            return handler
+        method = handler_call_details.method
+        made = self._made.get(method)
+        if made is None or made[0] is not handler:
+            made = self._made[method] = handler, self._reading(handler)
+        return made[1]
+
+    def _reading(self, handler: Any) -> Any:
+        """The same, as a handler that reads its one message itself."""
+
+        async def serve(requests: Any, context: Any) -> Any:
+            del requests  # an iterator over the same messages
+            seconds = self._timeout_s()
+            try:
+                async with Within(seconds):
+                    message = await context.read()
+            except asyncio.TimeoutError:
+                error = DeadlineError(f"the message did not arrive within {seconds:g} s")
+                return await _abort(context, error)
+            if message is _EOF:
+                return await _abort(context, RequestError("message", "missing"))
+            return await handler.unary_unary(message, context)
+
+        return grpc.stream_unary_rpc_method_handler(
+            serve, handler.request_deserializer, handler.response_serializer
+        )
+
+    def _closed(self, _: object) -> None:
+        self._open -= 1
+
+
+def refusing(error: VerifierError) -> Any:
+    """A handler that refuses every kind of call, and reads nothing."""
+
+    async def refuse(requests: Any, context: Any) -> None:
+        del requests
+        await _abort(context, error)
+
+    return grpc.stream_stream_rpc_method_handler(refuse)
+
+
+async def _abort(context: Any, error: VerifierError) -> None:
+    status = status_of(error)
+    await context.abort(status.code, status.message, status.trailers)

@@ -1,0 +1,34 @@
+"""Bearer tokens in front of the HTTP side (see `gateway.auth`)."""
+
+from __future__ import annotations
+
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from verifier.errors import AuthenticationError
+from verifier.gateway.auth import HEADER, Auth, caller
+from verifier.gateway.http import OPEN_PATHS
+
+__all__ = ["HttpAuth"]
+
+
+class HttpAuth:
+    """Lets through who shows a valid token, and what has nothing to hide (`OPEN_PATHS`)."""
+
+    def __init__(self, app: ASGIApp, auth: Auth) -> None:
+        """Guard this."""
+        self._app = app
+        self._auth = auth
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """One request."""
+        if scope["type"] == "http" and scope["path"] not in OPEN_PATHS:
+            header = next((v for k, v in scope["headers"] if k == HEADER.encode()), b"")
+            try:
+                caller.set(self._auth.check(header.decode("latin-1"), basic=True))
+            except AuthenticationError as exc:
+                challenge = 'Bearer realm="verifier", Basic realm="verifier"'
+                answer = JSONResponse({"detail": str(exc)}, 401, {"WWW-Authenticate": challenge})
+                await answer(scope, receive, send)
+                return
+        await self._app(scope, receive, send)
