@@ -207,3 +207,54 @@ async def test_a_run_that_is_to_be_alone_waits_for_the_compilers():
     assert order[1] == ("run", 0)
     assert [r.score for r in await asyncio.gather(*compiles)] == [1.0, 1.0]
     await engine.close()
+
+
+def starved(wall_time_s: float) -> CompileFacts:
+    """A compiler that was ready to run for half of its time, and had no core."""
+    facts = RunFacts(signal=9, killer=Killer.WALL, run_delay_s=wall_time_s / 2, cpu_time_s=0.1)
+    return CompileFacts(ok=False, facts=facts)
+
+
+class Starving:
+    """C++ compilers get no core so often, then one."""
+
+    def __init__(self, times: int):
+        self.left = times
+        self.sandbox = FakeSandbox(compile_script=self)
+
+    async def __call__(self, job):
+        if not job.argv:
+            return CompileFacts(ok=True, facts=RunFacts(exit_code=0), artifact=b"code")
+        if self.left:
+            self.left -= 1
+            return starved(job.limits.wall_time_s)
+        return CompileFacts(ok=True, facts=RunFacts(exit_code=0), artifact=b"main")
+
+
+@pytest.mark.parametrize("compile_slots", [0, 1])
+@pytest.mark.parametrize("slots", [1, 2])
+async def test_a_compiler_without_a_core_is_run_again_alone(engine_over, slots, compile_slots):
+    engine = await engine_over(Starving(1).sandbox, slots=slots, compile_slots=compile_slots)
+    result = await asyncio.wait_for(engine.score(cpp()), 10)
+    assert result.outcome is Outcome.SCORED
+    assert result.status is not Status.COMPILE_ERROR
+    assert engine.reruns == 1
+
+
+async def test_a_compiler_without_a_core_even_then_is_no_verdict(engine_over):
+    engine = await engine_over(Starving(2).sandbox)
+    result = await asyncio.wait_for(engine.score(cpp()), 10)
+    assert (result.outcome, result.score) == (Outcome.INFRA_ERROR, None)
+    assert "overloaded" in result.error
+
+
+async def test_a_compiler_that_waits_for_something_else_is_the_programs(engine_over):
+    def script(job):
+        if not job.argv:
+            return CompileFacts(ok=True, facts=RunFacts(exit_code=0), artifact=b"code")
+        return CompileFacts(ok=False, facts=RunFacts(signal=9, killer=Killer.WALL, cpu_time_s=0.1))
+
+    engine = await engine_over(FakeSandbox(compile_script=script))
+    result = await engine.score(cpp())
+    assert result.status is Status.COMPILE_ERROR
+    assert engine.reruns == 0

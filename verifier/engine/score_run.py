@@ -29,7 +29,7 @@ from verifier.engine import budget
 from verifier.engine.checkers import Given, Helper, check
 from verifier.engine.interactive import converse
 from verifier.engine.shares import Claim
-from verifier.engine.shop import ATTEMPTS, Shop
+from verifier.engine.shop import ATTEMPTS, Shop, contended
 from verifier.engine.tests import run_tests
 from verifier.errors import BackendError, SlotError
 from verifier.limits import MAX_LIMITS
@@ -39,7 +39,6 @@ from verifier.types import (
     CaseResult,
     CompileFacts,
     Harness,
-    Killer,
     Limits,
     Program,
     RunFacts,
@@ -56,9 +55,6 @@ JUDGE_INLINE_BYTES = 1024 * 1024
 # A batch of cases that take this long each is broken up for a slot that has become idle. To stop a
 # batch costs some milliseconds.
 SLOW_CASE_S = 0.05
-# A wall-clock kill counts as contended when the program was ready to run, without a core, for this
-# share.
-CONTENDED_SHARE = 0.1
 # Of a compiler's messages.
 MESSAGE_BYTES = 4096
 # So many runs that had all slots to themselves and were too slow again show that it was not the
@@ -503,7 +499,7 @@ class ScoreRun:
             message=verdict.message,
             points=verdict.points,
         )
-        if not self._alone and _contended(facts, self.limits):
+        if not self._alone and contended(facts, self.limits):
             self.suspects.add(index)
             return
         self.stop.note(case)
@@ -554,11 +550,6 @@ class _Unchecked:
         """All of them; none is left."""
         found, self._found, self._size = self._found, [], 0
         return found
-
-
-def _contended(facts: RunFacts, limits: Limits) -> bool:
-    """Killed by the wall clock while it wanted to run and could not."""
-    return facts.killer is Killer.WALL and facts.run_delay_s > CONTENDED_SHARE * limits.wall_time_s
 
 
 def run_job(

@@ -20,10 +20,13 @@ from verifier.engine.pool import SlotPool
 from verifier.engine.shares import Claim
 from verifier.errors import BackendError
 from verifier.sandbox.base import CompileJob, Slot
-from verifier.types import CompileFacts, Limits, Program
+from verifier.types import CompileFacts, Killer, Limits, Program, RunFacts
 
 # How often work is tried: a slot's fault is tried once more, on another slot.
 ATTEMPTS = 2
+# A wall-clock kill counts as contended when the program was ready to run, without a core, for this
+# share.
+CONTENDED_SHARE = 0.1
 # What byte-compiling has at the least.
 BYTE_COMPILE_MEMORY_BYTES = 64 * 1024 * 1024
 
@@ -151,6 +154,9 @@ class Shop:
     ) -> CompileFacts:
         """The program's artifact.
 
+        A compiler that the wall clock stopped though it was ready to run is run again with all
+        slots to itself.
+
         Args:
             program: What to compile.
             recipe: Of its language.
@@ -161,18 +167,22 @@ class Shop:
             files: What else lies there.
             limits: Of the program's runs. Byte-compiling is part of them, so it has their memory,
                 and a container's bound stays as it is.
+
+        Raises:
+            BackendError: The compiler got no core even then.
         """
         key = artifact_key(program, recipe, self.toolchains.get(recipe.name, ""), files)
 
+        job = CompileJob(
+            harness=recipe.run_harness,
+            files={recipe.file_name(program.source): program.source, **(files or {})},
+            argv=recipe.compile_argv,
+            outputs=recipe.outputs,
+            limits=_compile_limits(recipe, limits),
+            env=recipe.env,
+        )
+
         async def compile_now() -> CompileFacts:
-            job = CompileJob(
-                harness=recipe.run_harness,
-                files={recipe.file_name(program.source): program.source, **(files or {})},
-                argv=recipe.compile_argv,
-                outputs=recipe.outputs,
-                limits=_compile_limits(recipe, limits),
-                env=recipe.env,
-            )
             if self.compilers is not None and recipe.compile_argv and not beside:
                 async with self.compilers.slot(claim) as slot:
                     return await slot.compile(job)
@@ -181,7 +191,33 @@ class Shop:
             slot = await self.pool.partner(holder[0]) if beside else holder[0]
             return await slot.compile(job)
 
-        return await self.artifacts.get(key, compile_now, lasting=bool(recipe.compile_argv))
+        lasting = bool(recipe.compile_argv)
+        found = await self.artifacts.get(key, compile_now, lasting=lasting)
+        if found.ok or not contended(found.facts, job.limits):
+            return found
+        # It was ready to run and had no core: the load, and not the program, has failed it.
+        self.reruns += 1
+        while holder:
+            self.pool.give_back(holder.pop())
+        async with self.alone(claim) as slots:
+
+            async def compile_alone() -> CompileFacts:
+                return await (await self.pool.partner(slots[0]) if beside else slots[0]).compile(
+                    job
+                )
+
+            found = await self.artifacts.get(key, compile_alone, lasting=lasting)
+        if not found.ok and contended(found.facts, job.limits):
+            raise BackendError(
+                f"the compiler had no core for {found.facts.run_delay_s:.1f} s of the "
+                f"{job.limits.wall_time_s:g} s it may take: this machine is overloaded"
+            )
+        return found
+
+
+def contended(facts: RunFacts, limits: Limits) -> bool:
+    """Killed by the wall clock while it wanted to run and could not."""
+    return facts.killer is Killer.WALL and facts.run_delay_s > CONTENDED_SHARE * limits.wall_time_s
 
 
 def _compile_limits(recipe: languages.Recipe, run: Limits | None) -> Limits:
