@@ -109,9 +109,10 @@ def _secret(header: str, *, basic: bool) -> str:
 class GrpcAuth(grpc.aio.ServerInterceptor):  # type: ignore[type-arg] # of its stubs alone
     """Refuses a call before its message is received."""
 
-    def __init__(self, auth: Auth) -> None:
-        """Ask this."""
+    def __init__(self, auth: Auth, refused: Callable[[str], None] = lambda _: None) -> None:
+        """Ask this; `refused` is told the method of each call that is refused."""
         self._auth = auth
+        self._refused = refused
 
     async def intercept_service(
         self,
@@ -126,5 +127,6 @@ class GrpcAuth(grpc.aio.ServerInterceptor):  # type: ignore[type-arg] # of its s
                 # The interceptor runs in the task that then runs the handler.
                 caller.set(self._auth.check(header if isinstance(header, str) else None))
             except AuthenticationError as exc:
+                self._refused(handler_call_details.method.rpartition("/")[2])
                 return refusing(exc)
         return await continuation(handler_call_details)

@@ -124,7 +124,7 @@ class Gateway:
         server = self._server = grpc.aio.server(
             interceptors=(
                 Watcher(),
-                GrpcAuth(auth),
+                GrpcAuth(auth, sight.refused),
                 GrpcCalls(
                     lambda: 2 * self._settings.max_queue + 64,
                     lambda: self._settings.receive_timeout_s,
@@ -278,7 +278,9 @@ class Gateway:
             trouble=lambda: self._engine.breaker.reason,
         )
         context = None if tls is None else tls.http_context()
-        self._http = HttpServer(self._settings.http, HttpAuth(app, self._auth), context)
+        self._http = HttpServer(
+            self._settings.http, HttpAuth(app, self._auth, sight.refused), context
+        )
         self._http.start()
         if self._pages is not None:
             self._pages.start()

@@ -29,6 +29,7 @@ from verifier.gateway.auth import caller
 from verifier.telemetry.current import CURRENT, INCOMING, Incoming, Seen, note
 from verifier.telemetry.logs import ACCESS, access_line
 from verifier.types import Result
+from verifier.v1 import verifier_pb2 as pb
 from verifier.wire.status import code_of
 
 if TYPE_CHECKING:
@@ -40,6 +41,8 @@ __all__ = ["Sight", "Watcher", "note", "watched"]
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
+# Those of ours, and HTTP.
+_METHODS = frozenset({*pb.DESCRIPTOR.services_by_name["Verifier"].methods_by_name, "HTTP"})
 _CARRIED = ("traceparent", "tracestate")
 
 
@@ -92,6 +95,14 @@ class Sight:
             self.tracing.end(seen, error, code)
         if self._access_log and ACCESS.isEnabledFor(logging.INFO):
             access_line(seen, code, seconds, error)
+
+    def refused(self, method: str) -> None:
+        """A call without a valid token: nothing of it was read.
+
+        Whoever may not call can send any name of a method: it is no label.
+        """
+        if self.metrics is not None:
+            self.metrics.refused(method if method in _METHODS else "other")
 
     @staticmethod
     def _measure(

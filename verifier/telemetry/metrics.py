@@ -223,6 +223,10 @@ class ServerMetrics(Collector):
             histogram = self._latency[method] = Histogram(LATENCY_S)
         histogram.observe(seconds)
 
+    def refused(self, method: str) -> None:
+        """A call had no valid token. Its time says nothing."""
+        self._requests[method, "UNAUTHENTICATED"] += 1
+
     def fault(self, cause: str) -> None:
         """A request had no verdict, and the machinery is at fault."""
         self._faults[cause] += 1
