@@ -87,6 +87,40 @@ class DataSet:
         with contextlib.suppress(StopIteration):
             next(iter(self._records()))
 
+    @classmethod
+    def of_config(cls, config: dict[str, Any], rows: Path | None = None) -> DataSet:
+        """The data set that a run's configuration names.
+
+        Args:
+            config: As it stands beside the results.
+            rows: Where the rows are by now.
+
+        Raises:
+            DataError: It does not name one.
+        """
+        try:
+            given = config["responses"]
+            return cls(
+                rows or Path(config["source"]),
+                responses=None if given is None else Path(given),
+                in_order=config["in_order"],
+                columns=tuple(config["columns"]),
+                adapter=config["adapter"],
+                selection=Selection(),
+            )
+        except (KeyError, TypeError) as error:
+            raise DataError(f"the configuration does not say where the rows are: {error}") from None
+
+    def places(self) -> dict[str, str | None]:
+        """Where the files are, for `of_config`."""
+        given = None if self.responses is None else str(self.responses.absolute())
+        source = self.rows if self._is_package() else self.rows.absolute()
+        return {"source": str(source), "responses": given}
+
+    def read_all(self) -> Iterator[Row | BadRow]:
+        """All rows, whatever was selected."""
+        return self._all()
+
     def files(self) -> list[Path]:
         """All files that are read."""
         own = [] if self._is_package() else shards(self.rows)
@@ -284,7 +318,7 @@ class ScoringRun:
         run = {"version": __version__, "repeat": self._repeat, **self._data.identity()}
         journal = self._open(lines, run)
         try:
-            self._beside(".config.json", {**run, **config, "source": str(self._data.rows)})
+            self._beside(".config.json", {**run, **config, **self._data.places()})
             with self._report.progress(self._data.count(), self._totals) as advance:
 
                 def finished(scored: Scored) -> None:

@@ -18,10 +18,9 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
-import grpc.aio
-
 from verifier.errors import AuthenticationError
 from verifier.gateway.calls import PROBES, refusing
+from verifier.gateway.interceptor import Interceptor
 from verifier.gateway.quotas import Quota
 from verifier.gateway.tokens import Token, TokenFile
 
@@ -106,7 +105,7 @@ def _secret(header: str, *, basic: bool) -> str:
     return ""
 
 
-class GrpcAuth(grpc.aio.ServerInterceptor):  # type: ignore[type-arg] # of its stubs alone
+class GrpcAuth(Interceptor):  # type: ignore[misc]
     """Refuses a call before its message is received."""
 
     def __init__(self, auth: Auth, refused: Callable[[str], None] = lambda _: None) -> None:

@@ -18,6 +18,7 @@ import grpc
 import grpc.aio
 
 from verifier.errors import DeadlineError, OverloadedError, RequestError, VerifierError
+from verifier.gateway.interceptor import Interceptor
 from verifier.gateway.timeouts import Within
 from verifier.wire.status import status_of
 
@@ -32,7 +33,7 @@ _RETRY_AFTER_S = 1.0
 _EOF: Any = grpc.aio.__dict__["EOF"]
 
 
-class GrpcCalls(grpc.aio.ServerInterceptor):  # type: ignore[type-arg] # of its stubs alone
+class GrpcCalls(Interceptor):  # type: ignore[misc]
     """Bounds open calls, and the wait for the message of a unary one.
 
     Args:

@@ -16,7 +16,6 @@ import time
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import TYPE_CHECKING, Any, Concatenate, Protocol, TypeVar
 
-import grpc.aio
 from typing_extensions import ParamSpec
 
 from verifier.errors import (
@@ -26,6 +25,7 @@ from verifier.errors import (
     VerifierError,
 )
 from verifier.gateway.auth import caller
+from verifier.gateway.interceptor import Interceptor
 from verifier.telemetry.current import CURRENT, INCOMING, Incoming, Seen, note
 from verifier.telemetry.logs import ACCESS, access_line
 from verifier.types import Result
@@ -145,11 +145,7 @@ def _code(error: BaseException | None) -> str:
     return str(code_of(error).name) if isinstance(error, VerifierError) else "UNAVAILABLE"
 
 
-# With and without types published for grpc.
-_Interceptor: Any = grpc.aio.ServerInterceptor
-
-
-class Watcher(_Interceptor):  # type: ignore[misc]
+class Watcher(Interceptor):  # type: ignore[misc]
     """Notes what is known of an RPC before its first message.
 
     An RPC has a task of its own, and a context with it: what is set here is this RPC's alone.
