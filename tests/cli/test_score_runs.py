@@ -180,6 +180,47 @@ def test_problems_and_responses_by_id(tmp_path, out, sandbox):
     assert "no problem has the id '7'" in results(out)[3]["error"]
 
 
+@pytest.mark.parametrize("name", ["output", "response", "completion", "generation"])
+def test_a_problems_own_solution_is_not_the_response(tmp_path, out, sandbox, name):
+    problems = jsonl(tmp_path / "p.jsonl", {"id": "a", "ground_truth": TRUTH, name: "reference"})
+    for column in ("generation", "output", "response"):
+        given = jsonl(tmp_path / "g.jsonl", {"id": "a", column: CODE})
+        assert invoke("score", problems, "--responses", given, "-o", out).exit_code == ExitCode.OK
+        assert results(out)[0]["score"] == 1.0
+
+
+@pytest.mark.parametrize("name", ["results.jsonl", "results.parquet"])
+def test_results_among_the_rows_are_refused(tmp_path, sandbox, name):
+    shards = tmp_path / "shards"
+    shards.mkdir()
+    jsonl(shards / "0.jsonl", row("a"))
+    done = invoke("score", shards, "-o", shards / name)
+    assert done.exit_code == ExitCode.USAGE
+    assert "would be read as rows" in plain(done.stderr)
+    assert [path.name for path in shards.iterdir()] == ["0.jsonl"]
+
+
+def test_the_lines_behind_columns_are_not_the_rows(tmp_path, sandbox):
+    rows = jsonl(tmp_path / "x.parquet.jsonl", row("a"))
+    done = invoke("score", rows, "-o", tmp_path / "x.parquet")
+    assert done.exit_code == ExitCode.USAGE
+    assert len(rows.read_text().splitlines()) == 1
+
+
+def test_values_of_parquet_that_are_no_json(tmp_path, out, sandbox):
+    import datetime as dt
+
+    import pyarrow as pa
+
+    made = {"id": "a", "response": CODE, "ground_truth": json.dumps(TRUTH)}
+    rows = tmp_path / "rows.parquet"
+    when = dt.datetime(2026, 1, 1)  # noqa: DTZ001 - as parquet has it
+    parquet.write_table(pa.Table.from_pylist([{**made, "problem_id": when}]), rows)
+    assert invoke("score", rows, "-o", out).exit_code == ExitCode.OK
+    given = jsonl(tmp_path / "g.jsonl", {"id": "a", "response": CODE})
+    assert invoke("score", rows, "--responses", given, "-o", out).exit_code == ExitCode.OK
+
+
 def test_problems_and_responses_by_order(tmp_path, out, sandbox):
     problems = jsonl(tmp_path / "p.jsonl", {"ground_truth": TRUTH}, {"ground_truth": WRONG})
     given = jsonl(tmp_path / "g.jsonl", *[{"id": n, "response": CODE} for n in "ab"])

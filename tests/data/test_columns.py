@@ -45,8 +45,16 @@ def test_a_row_of_a_verl_training_file_with_a_generation():
     assert row.extra_info["split"] == "train"
 
 
-def test_a_verl_row_without_any_id_has_its_number():
-    assert only({"reward_model": {"ground_truth": "[]"}, "response": "r"}).id == "3"
+def test_a_verl_row_without_any_id_has_its_place():
+    assert only({"reward_model": {"ground_truth": "[]"}, "response": "r"}).id == "f.jsonl:3"
+
+
+def test_what_is_expected_is_no_response():
+    row = only({"id": "a", "response": "r", "inputs": ["1"], "outputs": ["2"]})
+    assert row.response == "r"
+    assert (row.ground_truth["inputs"], row.ground_truth["outputs"]) == (["1"], ["2"])
+    (bad,) = rows({"id": "a", "inputs": ["1"], "outputs": ["2"]})
+    assert bad.reason == "response: missing"
 
 
 def test_objects_on_the_way_may_be_json_text():

@@ -71,7 +71,8 @@ def test_any_end_of_the_process_at_any_byte(results, seed):
     for _ in range(6):
         kept = []
         journal = go_on(results, kept.append)
-        assert b"".join(kept) == b"".join(map(line, range(journal.rows)))
+        done = [row for row in range(ROWS) if journal.has(row)]
+        assert kept == [line(row) for row in done]
         left = [row for row in todo if not journal.has(row)]
         for row in left[: drawn.randrange(len(left) + 1)]:
             journal.add(row, line(row))
@@ -103,6 +104,26 @@ def test_a_row_that_was_done_is_not_done_again(results):
     again.add(4, line(4))
     assert again.rows == 6
     again.close()
+
+
+def test_what_waited_for_an_earlier_row_is_seen_too(results):
+    journal = Journal.begin(results, RUN, Clock())
+    for row in (0, 2, 5):
+        journal.add(row, line(row))
+    killed(journal)
+    kept = []
+    go_on(results, kept.append).close()
+    assert kept == [line(0), line(2), line(5)]
+
+
+def test_a_damaged_journal_costs_no_results(results):
+    journal = Journal.begin(results, RUN, Clock())
+    journal.add(0, line(0))
+    journal.close()
+    journal_of(results).write_bytes(b"")
+    with pytest.raises(DataError, match="is damaged"):
+        go_on(results)
+    assert results.read_bytes() == line(0)
 
 
 def test_a_finished_run_has_nothing_left(results):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 
 import pytest
 
@@ -239,6 +240,16 @@ async def test_a_compiler_without_a_core_is_run_again_alone(engine_over, slots, 
     assert result.outcome is Outcome.SCORED
     assert result.status is not Status.COMPILE_ERROR
     assert engine.reruns == 1
+
+
+@pytest.mark.parametrize("compile_slots", [0, 1])
+@pytest.mark.parametrize("slots", [1, 2])
+async def test_equal_programs_behind_one_that_got_no_core(engine_over, slots, compile_slots):
+    engine = await engine_over(Starving(1).sandbox, slots=slots, compile_slots=compile_slots)
+    tasks = [engine.score(dataclasses.replace(cpp(), no_cache=True)) for _ in range(6)]
+    results = await asyncio.wait_for(asyncio.gather(*tasks), 20)
+    assert {result.outcome for result in results} == {Outcome.SCORED}
+    assert Status.COMPILE_ERROR not in {result.status for result in results}
 
 
 async def test_a_compiler_without_a_core_even_then_is_no_verdict(engine_over):

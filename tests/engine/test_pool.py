@@ -38,6 +38,25 @@ async def test_slots_are_granted_in_order_and_by_priority():
     await pool.close()
 
 
+async def test_a_group_of_all_is_of_those_that_there_are():
+    """A slot that is long in coming back, or that another gateway has, does not hold the line."""
+    pool = await opened(2)
+    lost, held = await pool.take(2)
+    closed = asyncio.Event()
+    pool._sandbox.open_slot = closed.wait  # none comes for now
+    lost._healthy = False
+    pool.give_back(lost)
+    group = asyncio.create_task(pool.take(2))
+    behind = asyncio.create_task(pool.take())
+    while pool.waiting < 2:
+        await asyncio.sleep(0)
+    pool.give_back(held)
+    (slot,) = await asyncio.wait_for(group, 5)
+    pool.give_back(slot)
+    pool.give_back(*await asyncio.wait_for(behind, 5))
+    await pool.close()
+
+
 async def test_a_group_is_granted_whole_and_is_not_starved():
     pool = await opened(2)
     (first,) = await pool.take()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import grpc
 import pytest
 from google.rpc import error_details_pb2
@@ -37,3 +39,24 @@ async def test_a_call_without_a_message_is_refused(serve):
     with pytest.raises(grpc.aio.AioRpcError, match="message: missing") as caught:
         await call(iter(()))
     assert caught.value.code() is grpc.StatusCode.INVALID_ARGUMENT
+
+
+async def test_probes_have_a_bound_of_their_own(serve, request_of, monkeypatch):
+    from verifier.gateway import calls
+
+    monkeypatch.setattr(calls, "_MAX_PROBES", 3)
+    running = await serve()
+    health = health_pb2_grpc.HealthStub(running.channel)
+    watching = [health.Watch(health_pb2.HealthCheckRequest()) for _ in range(3)]
+    for watch in watching:
+        assert (await watch.read()).status == 1
+    with pytest.raises(grpc.aio.AioRpcError, match="3 calls are open"):
+        await health.Check(health_pb2.HealthCheckRequest())
+    assert (await running.stub.Score(request_of())).score == 1.0
+    for watch in watching:
+        watch.cancel()
+    served = None
+    while served is None:  # until the gateway has heard of it
+        with contextlib.suppress(grpc.aio.AioRpcError):
+            served = await health.Check(health_pb2.HealthCheckRequest())
+    assert served.status == 1

@@ -99,6 +99,15 @@ async def test_the_least_recently_used_go_first():
         store.close()
 
 
+async def test_other_texts_of_a_suite_are_counted():
+    store = SuiteStore(20_000)
+    suites = {id(await store.load(Source(truth("a") + b" " * n))) for n in range(500)}
+    assert len(store._by_key) < 200
+    assert store.used_bytes <= 20_000
+    assert len(suites) > 1  # it was let go of, and parsed again
+    store.close()
+
+
 async def test_upload_then_score_by_digest(serve, request_of):
     running = await serve()
     data = truth("a", 100_000)

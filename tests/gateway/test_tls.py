@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import socket
 import ssl
 
 import grpc
@@ -174,3 +175,43 @@ def test_files_that_do_not_fit_are_an_error_that_names_them(ca, files, tmp_path)
         with pytest.raises(ConfigError, match=text) as caught:
             Tls(cert, key, client_ca)
         assert "PRIVATE" not in str(caught.value)
+
+
+async def test_a_session_of_a_removed_authority_is_not_resumed(files, ca, other_ca, tmp_path):
+    clients = tmp_path / "clients.pem"
+    ca.cert_pem.write_to_path(clients)
+
+    async def greet(_, writer):
+        writer.write(b"hello")
+        writer.close()
+
+    context = Tls(files.cert, files.key, clients).http_context()
+    client = ssl.create_default_context(cadata=ca.cert_pem.bytes().decode())
+    ca.issue_cert("trainer").configure_cert(client)
+
+    def call(port, session=None):
+        with (
+            socket.create_connection(("127.0.0.1", port)) as raw,
+            client.wrap_socket(raw, server_hostname="localhost", session=session) as wrapped,
+        ):
+            return wrapped.recv(5), wrapped.session
+
+    def refused(port, session=None):
+        try:
+            return call(port, session)[0] != b"hello"
+        except (ssl.SSLError, ConnectionError):
+            return True
+
+    async with await asyncio.start_server(greet, "127.0.0.1", 0, ssl=context) as server:
+        port = server.sockets[0].getsockname()[1]
+        said, session = await asyncio.to_thread(call, port)
+        assert said == b"hello"
+        other_ca.cert_pem.write_to_path(clients)
+        os.utime(clients, ns=(1, 1))
+        assert await asyncio.to_thread(refused, port, session)
+        # TLS 1.2 resumes by the session's number too: it is not spoken where clients are asked.
+        ca.cert_pem.write_to_path(clients)
+        os.utime(clients, ns=(2, 2))
+        assert not await asyncio.to_thread(refused, port)
+        client.maximum_version = ssl.TLSVersion.TLSv1_2
+        assert await asyncio.to_thread(refused, port)

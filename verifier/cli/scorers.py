@@ -21,6 +21,7 @@ from verifier.errors import (
     RequestError,
     SuiteError,
     UnimplementedError,
+    UnknownSuiteError,
     VerifierError,
 )
 from verifier.types import Outcome, Result, ScoreTask
@@ -148,7 +149,8 @@ class GatewayScorer:
         """None while the gateway is away and there is patience left."""
         try:
             return await self._once(row)
-        except (GatewayUnavailableError, OverloadedError) as error:
+        # A suite that was let go between its upload and its use is sent again.
+        except (GatewayUnavailableError, OverloadedError, UnknownSuiteError) as error:
             if time.monotonic() - began >= self._patience_s:
                 raise
             if not self._away:
@@ -194,6 +196,8 @@ def _json_bytes(ground_truth: object) -> bytes:
         return json.dumps(ground_truth).encode()
     except RecursionError:
         raise SuiteError("ground_truth", "nested too deeply") from None
+    except (TypeError, ValueError) as error:
+        raise SuiteError("ground_truth", str(error)) from None
 
 
 def unscored(error: VerifierError) -> Result:
@@ -246,6 +250,7 @@ async def open_engine(
         allow_unsafe=settings.allow_unsafe,
         image=settings.image,
         runtime=settings.runtime,
+        runners_dir=settings.runners_dir,
         cache_dir=settings.cache_dir,
     )
     engine = engine_of(settings, sandbox)

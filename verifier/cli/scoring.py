@@ -69,13 +69,22 @@ class DataSet:
             DataError: A file is not there, or cannot make rows.
             ConfigError: A column is not given as it has to be.
         """
+        written = [] if output == STDOUT else [output, lines_of(output)]
         for path in self.files():
             if not path.exists():
                 raise DataError(f"{path} does not exist")
-            if output != STDOUT and output.exists() and output.samefile(path):
+            if any(one.exists() and one.samefile(path) for one in written):
                 fail(
                     ExitCode.USAGE,
-                    f"{output} holds the rows: results would overwrite it; name another",
+                    f"{path} holds the rows: results would overwrite it; name another",
+                )
+        for folder in (self.rows, self.responses):
+            if folder is None or not folder.is_dir() or not written:
+                continue
+            if lines_of(output).resolve().parent == folder.resolve():
+                fail(
+                    ExitCode.USAGE,
+                    f"{output} would be read as rows: name a file outside of {folder}",
                 )
         if self.in_order and self.responses is None:
             raise ConfigError("--in-order joins the rows with --responses FILE, which is not given")
@@ -314,7 +323,7 @@ class ScoringRun:
 
     async def _to_files(self, scorer: RowScorer, config: dict[str, Any]) -> None:
         columnar = self._output.suffix == ".parquet"
-        lines = self._output.with_suffix(".parquet.jsonl") if columnar else self._output
+        lines = lines_of(self._output)
         run = {"version": __version__, "repeat": self._repeat, **self._data.identity()}
         journal = self._open(lines, run)
         try:
@@ -401,6 +410,11 @@ class ScoringRun:
         finally:
             if handled:
                 loop.remove_signal_handler(signal.SIGINT)
+
+
+def lines_of(output: Path) -> Path:
+    """Where the lines of results go: results as columns are made of them at the end."""
+    return output.with_suffix(".parquet.jsonl") if output.suffix == ".parquet" else output
 
 
 def numbers(given: str | None) -> tuple[int, ...]:

@@ -98,11 +98,13 @@ class Relay:
                     stream.read(*_LENGTH.unpack(head))
                 )
                 future = self._waiting.pop(number, None)
-                if future is not None:
+                # Its caller may have been cancelled a moment ago.
+                if future is not None and future.set_running_or_notify_cancel():
                     future.set_result(value) if ok else future.set_exception(value)
         self.dead = True
         for future in list(self._waiting.values()):
-            future.set_exception(GatewayUnavailableError("the relay process died"))
+            if future.set_running_or_notify_cancel():
+                future.set_exception(GatewayUnavailableError("the relay process died"))
 
 
 async def _serve(connection: socket.socket) -> None:

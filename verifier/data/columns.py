@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 from verifier._loading import load_object
@@ -118,7 +119,7 @@ class Columns:
 
     def id_of(self, data: dict[str, Any]) -> str:
         """The id of an object; "" where it has none."""
-        value = self._find("id", data)
+        value = self.find("id", data)
         return value if isinstance(value, str) else "" if value is None else str(value)
 
     def _adapted(self, data: dict[str, Any]) -> list[dict[str, Any]]:
@@ -137,23 +138,25 @@ class Columns:
         if not self._named and all(field in data for field in _OURS):
             yield row_of(data, record.line, record.file)
             return
-        made = {field: value for field in FIELDS if (value := self._find(field, data)) is not None}
+        made = {field: value for field in FIELDS if (value := self.find(field, data)) is not None}
         responses = made.pop("responses", None)
         if "ground_truth" not in made and has_known_shape(data):
-            drop = {column.split(".")[0] for column in (*FIELDS["response"], *FIELDS["responses"])}
-            made["ground_truth"] = {k: v for k, v in data.items() if k not in drop}
+            places = (*self._places("response"), *self._places("responses"))
+            used = next((at for at in places if _at(data, at) is not None), "")
+            made["ground_truth"] = {k: v for k, v in data.items() if k != used.split(".")[0]}
         made.setdefault("data_source", self._data_source)
         if "id" not in made and "reward_model" in data:
-            made["id"] = record.line  # verl's training files need none
+            made["id"] = _numbered(record)  # verl's training files need none
         made = {**data, **made}
         if responses is None or "response" in made:
             yield row_of(made, record.line, record.file)
             return
         if not isinstance(responses, list) or not responses:
             raise RowError("responses: must be a list, and not an empty one")
-        problem = made.get("problem_id", made.get("id"))
+        made.setdefault("id", _numbered(record))
+        problem = made.get("problem_id", made["id"])
         for number, response in enumerate(responses):
-            sample = {**made, "id": f"{made.get('id', record.line)}/{number}", "response": response}
+            sample = {**made, "id": f"{made['id']}/{number}", "response": response}
             yield row_of({**sample, "problem_id": problem}, record.line, record.file)
 
     def _places(self, field: str) -> tuple[str, ...]:
@@ -161,10 +164,12 @@ class Columns:
             return (self._named[field],)
         return FIELDS[field]
 
-    def _find(self, field: str, data: dict[str, Any]) -> object:
+    def find(self, field: str, data: dict[str, Any]) -> object:
+        """What an object has for a field of a row; None where it has nothing."""
         for place in self._places(field):
             value = _at(data, place)
-            if value is not None:
+            # Beside "inputs" they are what is expected.
+            if value is not None and not (place == "outputs" and "inputs" in data):
                 return value
         return None
 
@@ -183,6 +188,11 @@ def _at(data: object, path: str) -> object:
             return None
         data = data[part]
     return data
+
+
+def _numbered(record: Record) -> str:
+    """An id for what has none, of the record's place."""
+    return f"{Path(record.file).name}:{record.line}"
 
 
 def _listed(names: tuple[str, ...]) -> str:

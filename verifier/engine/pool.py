@@ -180,6 +180,8 @@ class SlotPool:
         if count > self.size:
             raise BackendError(f"{count} slots are needed at once, the engine has {self.size}")
         self._drop_dead()
+        # All of them are those that there are: one that is being replaced may be long in coming.
+        count = min(count, max(self._alive, 1))
         if self.spare >= count:
             return self._grant(claim, count)
         if not self.breaker.closed:
@@ -221,6 +223,10 @@ class SlotPool:
         opened = await self._open_partner(self._bound.get(slot.name))
         self._partners[slot.name] = opened
         return opened
+
+    def paired(self, slot: Slot) -> bool:
+        """Whether a slot's partner is open."""
+        return slot.name in self._partners
 
     def resize(self, size: int) -> None:
         """There can be so many slots from now on (one at the least); who has gone is replaced."""
@@ -289,6 +295,10 @@ class SlotPool:
             for idle in self._idle:
                 self._lend_partner(idle)
             return await opening
+        except BaseException:
+            if opening.done() and not opening.cancelled() and opening.exception() is None:
+                self._spawn(_close(opening.result()))
+            raise
         finally:
             opening.cancel()
 
@@ -336,7 +346,10 @@ class SlotPool:
                 self._charge(grant)
             first: Place[_Wanted] | None = self._line.first()
             # All of them are fewer than when they were asked for, if some have gone since.
-            if first is None or len(self._idle) < (count := min(first.item.count, self.size)):
+            if first is None:
+                return
+            count = min(first.item.count, max(self._alive, 1))
+            if len(self._idle) < count:
                 return
             if not first.item.future.done():  # else cancelled, and about to leave
                 first.item.future.set_result(self._grant(first.claim, count))

@@ -31,7 +31,7 @@ from verifier.engine.interactive import converse
 from verifier.engine.shares import Claim
 from verifier.engine.shop import ATTEMPTS, Shop, contended
 from verifier.engine.tests import run_tests
-from verifier.errors import BackendError, SlotError
+from verifier.errors import BackendDownError, BackendError, SlotError
 from verifier.limits import MAX_LIMITS
 from verifier.sandbox import sources
 from verifier.sandbox.base import RunJob, Slot
@@ -297,6 +297,12 @@ class ScoreRun:
                 if not slot.healthy or self.pool.outranked(slot):
                     return
                 attempt, batch = await self._next()
+        except BackendDownError:
+            raise
+        except BackendError:
+            # There is no partner for this slot (`sandbox.runners`): who has one does the rest.
+            if left := self._missing(batch):
+                self._batches.appendleft((attempt, left))
         finally:
             self.pool.give_back(slot)
 

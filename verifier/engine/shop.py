@@ -135,6 +135,8 @@ class Shop:
             BackendError: There are not as many slots any more.
         """
         async with self.pool.group(self.pool.size, claim) as slots:
+            # The first one is worked with: where partners are scarce, one that has its own.
+            slots.sort(key=lambda slot: not self.pool.paired(slot))
             if self.compilers is None:
                 yield slots
             else:
@@ -200,13 +202,13 @@ class Shop:
         while holder:
             self.pool.give_back(holder.pop())
         async with self.alone(claim) as slots:
-
-            async def compile_alone() -> CompileFacts:
-                return await (await self.pool.partner(slots[0]) if beside else slots[0]).compile(
-                    job
-                )
-
-            found = await self.artifacts.get(key, compile_alone, lasting=lasting)
+            kept = self.artifacts.peek(key)
+            if kept is not None:
+                return kept
+            # Not by `get`: whoever compiles the same by now may wait for a slot that we hold.
+            slot = await self.pool.partner(slots[0]) if beside else slots[0]
+            found = await slot.compile(job)
+            self.artifacts.put(key, found, lasting=lasting)
         if not found.ok and contended(found.facts, job.limits):
             raise BackendError(
                 f"the compiler had no core for {found.facts.run_delay_s:.1f} s of the "

@@ -28,6 +28,9 @@ PROBES = "/grpc.health.v1.Health/"
 """Methods of probes, which carry no secrets, and are answered however much there is to do."""
 
 _RETRY_AFTER_S = 1.0
+# Nobody shows a token with these. Apart from the others, so that they are answered while those are
+# many.
+_MAX_PROBES = 256
 
 # Its stubs do not know it.
 _EOF: Any = grpc.aio.__dict__["EOF"]
@@ -46,6 +49,7 @@ class GrpcCalls(Interceptor):  # type: ignore[misc]
         self._max_calls = max_calls
         self._timeout_s = timeout_s
         self._open = 0
+        self._probes = 0
         # Method -> its handler, and what is served in its place.
         self._made: dict[str, tuple[Any, Any]] = {}
 
@@ -55,14 +59,17 @@ class GrpcCalls(Interceptor):  # type: ignore[misc]
         handler_call_details: Any,
     ) -> Any:
         """The handler of the call, which reads with a bound."""
-        if handler_call_details.method.startswith(PROBES):
-            return await continuation(handler_call_details)
-        if self._open >= self._max_calls():
-            return refusing(OverloadedError(f"{self._open} calls are open", _RETRY_AFTER_S))
+        probe = handler_call_details.method.startswith(PROBES)
+        held = self._probes if probe else self._open
+        if held >= (_MAX_PROBES if probe else self._max_calls()):
+            return refusing(OverloadedError(f"{held} calls are open", _RETRY_AFTER_S))
         task = asyncio.current_task()
         if task is not None:  # it is the call's: the interceptors run in it, and the handler does
-            self._open += 1
-            task.add_done_callback(self._closed)
+            if probe:
+                self._probes += 1
+            else:
+                self._open += 1
+            task.add_done_callback(self._probe_closed if probe else self._closed)
         handler = await continuation(handler_call_details)
         if handler is None or handler.request_streaming or handler.response_streaming:
             return handler
@@ -94,6 +101,9 @@ class GrpcCalls(Interceptor):  # type: ignore[misc]
 
     def _closed(self, _: object) -> None:
         self._open -= 1
+
+    def _probe_closed(self, _: object) -> None:
+        self._probes -= 1
 
 
 def refusing(error: VerifierError) -> Any:

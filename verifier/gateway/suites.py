@@ -46,6 +46,8 @@ _INLINE_BYTES = 64 * 1024
 _PARSERS = 2
 # What a case costs in memory besides its data.
 _CASE_OVERHEAD = 250
+# And another text of the same suite (blanks, fields that nobody reads).
+_KEY_COST = 250
 _MAX_REMEMBERED_ERRORS = 1024
 # How `_disk_key` names things.
 _DISK_KEY = re.compile(r"[0-9a-f]{64}")
@@ -337,8 +339,12 @@ class SuiteStore:
             self._entries[suite.digest] = entry
             self._used += entry.cost
             self._evict()
-        entry.keys.add(key)
-        self._by_key[key] = suite.digest
+        if key not in entry.keys:
+            entry.keys.add(key)
+            self._by_key[key] = suite.digest
+            entry.cost += _KEY_COST
+            self._used += _KEY_COST
+            self._evict()
         return entry.suite
 
     def _evict(self) -> None:

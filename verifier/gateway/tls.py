@@ -90,6 +90,9 @@ class Tls:
 def _load(cert: Path, key: Path, client_ca: Path | None) -> _Files:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
+    # A ticket would let a client in again by what held when it was given.
+    context.options |= ssl.OP_NO_TICKET
+    context.num_tickets = 0
     held = [_read(name, path) for name, path in (("tls_cert", cert), ("tls_key", key))]
     try:
         context.load_cert_chain(cert, key, password=_no_password)
@@ -106,6 +109,8 @@ def _load(cert: Path, key: Path, client_ca: Path | None) -> _Files:
         except (ssl.SSLError, ValueError) as exc:
             raise ConfigError(f"tls_client_ca: {client_ca} holds no certificate ({exc})") from None
         context.verify_mode = ssl.CERT_REQUIRED
+        # TLS 1.2 resumes sessions by their number as well, which Python cannot switch off.
+        context.minimum_version = ssl.TLSVersion.TLSv1_3
     return _Files(held[0], held[1], ca, context)
 
 
