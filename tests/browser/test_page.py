@@ -5,12 +5,8 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from starlette.middleware import Middleware
-from starlette.responses import JSONResponse
 
-import verifier.gateway.http
 from tests.telemetry.gateways import world
-from verifier.gateway.http import OPEN_PATHS
 
 ROWS = "#failures tbody tr"
 
@@ -200,30 +196,13 @@ async def test_every_control_and_picture_has_a_name(open_page):
         assert await page.locator("table caption").count() == await page.locator("table").count()
 
 
-async def test_a_gateway_with_tokens_is_asked_with_one(open_page, monkeypatch):
-    seen: list[str] = []
-
-    class Locked:
-        def __init__(self, app):
-            self.app = app
-
-        async def __call__(self, scope, receive, send):
-            if scope["type"] == "http" and scope["path"] not in OPEN_PATHS:
-                header = dict(scope["headers"]).get(b"authorization", b"").decode()
-                seen.append(header)
-                if header != "Bearer s3cret":
-                    challenge = {"WWW-Authenticate": 'Bearer realm="x", Basic realm="x"'}
-                    await JSONResponse({}, 401, challenge)(scope, receive, send)
-                    return
-            await self.app(scope, receive, send)
-
-    make = verifier.gateway.http.make_app
-    monkeypatch.setattr(
-        verifier.gateway.http,
-        "make_app",
-        lambda ready, routes, sight: make(ready, routes, sight, [Middleware(Locked)]),
-    )
-    async with world() as gateway:
+async def test_a_gateway_with_tokens_is_asked_with_one(open_page, monkeypatch, tmp_path):
+    token = "s3cret" * 6
+    tokens = tmp_path / "tokens"
+    tokens.write_text(f"trainer {token}\n")
+    tokens.chmod(0o600)
+    monkeypatch.setenv("VERIFIER_TOKEN", token)
+    async with world(tokens=tokens) as gateway:
         await gateway.score("crash\n")
         page = await open_page(f"http://{gateway.http}/", expected=("401",))
         await page.wait_for_selector("#ask:not([hidden])")
@@ -231,7 +210,7 @@ async def test_a_gateway_with_tokens_is_asked_with_one(open_page, monkeypatch):
         await page.fill("#token", "wrong")
         await page.keyboard.press("Enter")
         await page.wait_for_function("document.getElementById('ask-problem').textContent")
-        await page.fill("#token", "s3cret")
+        await page.fill("#token", token)
         await page.click("#ask button")
         await rows(page, 1)
         await page.click(ROWS)
@@ -240,9 +219,7 @@ async def test_a_gateway_with_tokens_is_asked_with_one(open_page, monkeypatch):
         await page.reload()
         await rows(page, 1)
         assert await page.evaluate("JSON.stringify(localStorage)") == "{}"
-        assert "s3cret" not in page.url
-        assert seen[0] == ""
-        assert set(seen) == {"", "Bearer wrong", "Bearer s3cret"}
+        assert token not in page.url
 
 
 async def test_a_gateway_that_goes_is_said_and_one_that_comes_back_is_found(open_page):

@@ -39,7 +39,6 @@ def make_app(
     ready: Callable[[], bool],
     routes: Sequence[Route] = (),
     sight: Sight | None = None,
-    middleware: Sequence[Middleware] = (),
     *,
     trouble: Callable[[], str] = str,
 ) -> Starlette:
@@ -50,7 +49,6 @@ def make_app(
         trouble: Why no work can be done at the moment; "" where it can.
         routes: What else is served.
         sight: Where requests are reported, those for health, metrics and the page excepted.
-        middleware: What stands before all routes.
     """
 
     async def healthz(request: Request) -> Response:
@@ -65,9 +63,7 @@ def make_app(
         return JSONResponse({"ready": False, **({"reason": reason} if reason else {})}, 503)
 
     all_routes = [Route("/healthz", healthz), Route("/readyz", readyz), *routes]
-    stack = list(middleware)
-    if sight is not None:
-        stack.insert(0, Middleware(_Watched, sight=sight))
+    stack = [] if sight is None else [Middleware(_Watched, sight=sight)]
     return Starlette(routes=all_routes, middleware=stack)
 
 
