@@ -62,7 +62,7 @@ async def test_the_numbers_are_those_of_the_gateway(open_page):
         page = await open_page(f"http://{gateway.http}/")
         # The window is of whole seconds: the last requests are in it a moment later.
         await page.wait_for_function(
-            "document.querySelector('#mix-table tbody').innerText.includes('75.0 %')"
+            "() => document.querySelector('#mix-table tbody').innerText.includes('75.0 %')"
             " && document.querySelector('#clients tbody').innerText.includes('75.0 %')"
         )
         table = await page.inner_text("#mix-table tbody")
@@ -211,7 +211,7 @@ async def test_a_gateway_with_tokens_is_asked_with_one(open_page, monkeypatch, t
         assert not await page.is_visible("#board")
         await page.fill("#token", "wrong")
         await page.keyboard.press("Enter")
-        await page.wait_for_function("document.getElementById('ask-problem').textContent")
+        await page.wait_for_function("() => document.getElementById('ask-problem').textContent")
         await page.fill("#token", token)
         await page.click("#ask button")
         await rows(page, 1)
