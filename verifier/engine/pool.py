@@ -180,10 +180,8 @@ class SlotPool:
         if count > self.size:
             raise BackendError(f"{count} slots are needed at once, the engine has {self.size}")
         self._drop_dead()
-        # All of them are those that there are: one that is being replaced may be long in coming.
-        count = min(count, max(self._alive, 1))
-        if self.spare >= count:
-            return self._grant(claim, count)
+        if self.spare >= self._whole(count):
+            return self._grant(claim, self._whole(count))
         if not self.breaker.closed:
             raise self.down()
         if self._alive == 0 and not self._tasks:
@@ -348,12 +346,20 @@ class SlotPool:
             # All of them are fewer than when they were asked for, if some have gone since.
             if first is None:
                 return
-            count = min(first.item.count, max(self._alive, 1))
+            count = self._whole(first.item.count)
             if len(self._idle) < count:
                 return
             if not first.item.future.done():  # else cancelled, and about to leave
                 first.item.future.set_result(self._grant(first.claim, count))
             self._line.leave(first)
+
+    def _whole(self, count: int) -> int:
+        """How many slots a group of so many gets: all of them are those that there are.
+
+        One that is being replaced comes soon, or the breaker opens. Slots that come and go by
+        themselves may be another gateway's, and never come.
+        """
+        return min(count, self.size if self._elastic is None else max(self._alive, 1))
 
     def _retire(self, slot: Slot) -> None:
         """Throw a slot away that nobody has; another is opened."""
