@@ -131,7 +131,7 @@ def replay(
         before = _find(results, row_id)
         data = DataSet.of_config(_config(results), rows)
         data.check(Path("-"))
-        row = next((row for row in data.read_all() if row.id == row_id), None)
+        row = next((row for row in data.read() if row.id == row_id), None)
         if row is None:
             fail(ExitCode.USAGE, f"{data.rows} has no row with the id {row_id!r}")
         if isinstance(row, BadRow):

@@ -98,7 +98,7 @@ class DataSet:
 
     @classmethod
     def of_config(cls, config: dict[str, Any], rows: Path | None = None) -> DataSet:
-        """The data set that a run's configuration names.
+        """All rows of the data set that a run's configuration names, whatever it selected.
 
         Args:
             config: As it stands beside the results.
@@ -125,10 +125,6 @@ class DataSet:
         given = None if self.responses is None else str(self.responses.absolute())
         source = self.rows if self._is_package() else self.rows.absolute()
         return {"source": str(source), "responses": given}
-
-    def read_all(self) -> Iterator[Row | BadRow]:
-        """All rows, whatever was selected."""
-        return self._all()
 
     def files(self) -> list[Path]:
         """All files that are read."""

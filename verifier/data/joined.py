@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import json
 import zlib
@@ -126,7 +127,5 @@ def _completed(row: Row) -> Row:
         return row
     if f"def {truth['entry_point']}" in row.response or "```" in row.response:
         return row
-    import dataclasses
-
     code = f"{truth['prompt']}{row.response}"
     return dataclasses.replace(row, response=f"```python\n{code}\n```\n")

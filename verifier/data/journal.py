@@ -127,6 +127,7 @@ class Journal:
             journal._results = results.open("r+b", buffering=0)
             journal._results.truncate(journal._bytes)
             journal._results.seek(0, os.SEEK_END)
+            journal._append_ahead()
             journal._journal = path.open("r+b", buffering=0)
             journal._rewrite()
         return journal
@@ -147,8 +148,7 @@ class Journal:
                 self._note({"row": row, "result": line.decode("ascii")})
                 return
             self._append(line)
-            while (line := self._ahead.pop(self.rows, b"")) != b"":
-                self._append(line)
+            self._append_ahead()
             if self._clock() - self._marked_at >= MARK_S:
                 self.mark()
 
@@ -179,6 +179,15 @@ class Journal:
 
     def _append(self, line: bytes) -> None:
         _write(self._results, line)
+        self._count(line)
+
+    def _append_ahead(self) -> None:
+        """What waited for the rows that are there by now."""
+        while (line := self._ahead.pop(self.rows, b"")) != b"":
+            self._append(line)
+
+    def _count(self, line: bytes) -> None:
+        """RESULTS has one line more."""
         self._crc = zlib.crc32(line, self._crc)
         self._bytes += len(line)
         self.rows += 1
@@ -234,9 +243,7 @@ class Journal:
             for line in file:
                 if not line.endswith(b"\n"):
                     break
-                self._crc = zlib.crc32(line, self._crc)
-                self._bytes += len(line)
-                self.rows += 1
+                self._count(line)
                 mark = due.pop(self._bytes, None)
                 if mark is not None and (mark["rows"], mark["crc32"]) != (self.rows, self._crc):
                     raise DataError(
@@ -251,15 +258,6 @@ class Journal:
             )
         for row in [row for row in self._ahead if row < self.rows]:
             del self._ahead[row]
-        while (line := self._ahead.pop(self.rows, b"")) != b"":
-            with self._path.open("r+b") as file:
-                file.truncate(self._bytes)
-                file.seek(0, os.SEEK_END)
-                file.write(line)
-            self._crc = zlib.crc32(line, self._crc)
-            self._bytes += len(line)
-            self.rows += 1
-            seen(line)
         for row in sorted(self._ahead):
             seen(self._ahead[row])
 
