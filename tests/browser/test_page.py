@@ -7,6 +7,7 @@ import asyncio
 import pytest
 
 from tests.telemetry.gateways import world
+from verifier.gateway.auth import Auth
 
 ROWS = "#failures tbody tr"
 
@@ -204,6 +205,14 @@ async def test_a_gateway_with_tokens_is_asked_with_one(open_page, monkeypatch, t
     tokens.write_text(f"trainer {token}\n")
     tokens.chmod(0o600)
     monkeypatch.setenv("VERIFIER_TOKEN", token)
+    seen: list[str] = []
+    check = Auth.check
+
+    def watched(self, header, **options):
+        seen.append(header or "")
+        return check(self, header, **options)
+
+    monkeypatch.setattr(Auth, "check", watched)
     async with world(tokens=tokens) as gateway:
         await gateway.score("crash\n")
         page = await open_page(f"http://{gateway.http}/", expected=("401",))
@@ -222,6 +231,7 @@ async def test_a_gateway_with_tokens_is_asked_with_one(open_page, monkeypatch, t
         await rows(page, 1)
         assert await page.evaluate("JSON.stringify(localStorage)") == "{}"
         assert token not in page.url
+    assert set(seen) == {"", "Bearer wrong", f"Bearer {token}"}
 
 
 async def test_a_gateway_that_goes_is_said_and_one_that_comes_back_is_found(open_page):
