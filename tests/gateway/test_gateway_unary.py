@@ -11,6 +11,7 @@ from google.rpc import error_details_pb2
 from grpc_status import rpc_status
 
 from verifier import errors
+from verifier.gateway.turns import Turns
 from verifier.types import (
     CaseResult,
     Checker,
@@ -221,6 +222,25 @@ async def test_a_full_queue_refuses_at_once_with_retry_info(serve, request_of):
     assert details(error, error_details_pb2.RetryInfo).retry_delay.ToMilliseconds() > 0
     gate.set()
     assert (await first).outcome == pb.OUTCOME_INFRA_ERROR
+
+
+async def test_what_waits_for_its_turn_is_in_the_queue_and_a_refusal_waits_for_none(
+    serve, request_of, monkeypatch
+):
+    running = await serve(max_queue=1)
+    waits, turn = asyncio.Event(), asyncio.Event()
+
+    async def take(turns, priority):
+        waits.set()
+        await turn.wait()
+
+    monkeypatch.setattr(Turns, "take", take)
+    first = asyncio.ensure_future(running.stub.Score(request_of()))
+    await waits.wait()
+    assert (await refused(running.stub.Score(request_of()))).code() is Code.RESOURCE_EXHAUSTED
+    assert not running.engine.entered.is_set()
+    turn.set()
+    assert (await first).outcome == pb.OUTCOME_SCORED
 
 
 async def test_bytes_are_bounded_too(serve, request_of):

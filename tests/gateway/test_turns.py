@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 
 from verifier.gateway.turns import Turns
 
@@ -26,6 +27,8 @@ async def test_one_per_turn_and_higher_priorities_first():
         await asyncio.sleep(0)
     names, when = zip(*order, strict=True)
     assert names == ("a", "urgent", "b", "c")
+    # Turns are left free between two, so that the loop takes new calls in.
+    assert all(later - earlier > 1 for earlier, later in itertools.pairwise(when[1:]))
     assert len(set(when)) == len(when)
     await asyncio.gather(*tasks, return_exceptions=True)
     # With nobody in line it is given at once.

@@ -62,7 +62,7 @@ class Service:
         """Nothing runs yet."""
         self.admission = admission
         self.sight = sight
-        self.turns = Turns()
+        self._turns = Turns()
         self.writing = Writing(admission, lambda: self.settings.write_timeout_s)
         self._engine = engine
         self._suites = suites
@@ -102,6 +102,8 @@ class Service:
         started = self._clock()
         ticket, client = self._admit(request)
         with ticket:
+            # Not before it was admitted: a refusal needs no turn.
+            await self._turns.take(request.priority)
             task = convert.score_task(request, defaults=self._defaults, ceilings=self._ceilings)
             request_id = request.request_id
             try:

@@ -37,7 +37,6 @@ class Servicer(rpc.VerifierServicer):  # type: ignore[misc] # the generated base
     ) -> pb.ScoreResponse:
         """One response against one suite."""
         try:
-            await self._service.turns.take(request.priority)
             answer = await self._service.score(request, context.time_remaining())
             self._service.writing.last(context, answer.ByteSize())
             return answer  # noqa: TRY300 - what is above may fail as well

@@ -137,7 +137,6 @@ class ScoreSession:
                 await self._write(_refused(request.request_id, refusal))
                 self._places.release()
                 continue
-            await self._service.turns.take(request.priority)
             # In a box: while it waits for a slot, nobody holds the message (see `Service.score`).
             box = [request]
             request_id = request.request_id
