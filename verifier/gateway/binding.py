@@ -37,7 +37,7 @@ def server_options(settings: Settings) -> tuple[tuple[str, int], ...]:
         # 1,000 on, and a client cannot tell that from a fault: we refuse, and say when to return.
         ("grpc.server.max_pending_requests", _NO_BOUND),
         ("grpc.server.max_pending_requests_hard_limit", _NO_BOUND),
-        # Nor those that came 30 seconds ago and were not taken in yet: their own deadlines end them.
+        # Nor those that were not taken in for 30 seconds: their own deadlines end them.
         ("grpc.server_max_unrequested_time_in_server", _NO_BOUND),
         # A taken port is an error, not a second server that gets every other connection.
         ("grpc.so_reuseport", 0),

@@ -11,6 +11,7 @@ import grpc.aio
 from verifier.errors import InfraError, VerifierError
 from verifier.gateway.service import Service
 from verifier.gateway.stream import ScoreSession
+from verifier.gateway.timeouts import seconds_left
 from verifier.v1 import verifier_pb2 as pb
 from verifier.v1 import verifier_pb2_grpc as rpc
 from verifier.wire.status import status_of
@@ -37,7 +38,7 @@ class Servicer(rpc.VerifierServicer):  # type: ignore[misc] # the generated base
     ) -> pb.ScoreResponse:
         """One response against one suite."""
         try:
-            answer = await self._service.score(request, context.time_remaining())
+            answer = await self._service.score(request, seconds_left(context))
             self._service.writing.last(context, answer.ByteSize())
             return answer  # noqa: TRY300 - what is above may fail as well
         except Exception as exc:  # noqa: BLE001 - the boundary: all become statuses
@@ -61,7 +62,7 @@ class Servicer(rpc.VerifierServicer):  # type: ignore[misc] # the generated base
     ) -> pb.RunResponse:
         """One program, one standard input."""
         try:
-            answer = await self._service.run(request, context.time_remaining())
+            answer = await self._service.run(request, seconds_left(context))
             self._service.writing.last(context, answer.ByteSize())
             return answer  # noqa: TRY300 - what is above may fail as well
         except Exception as exc:  # noqa: BLE001 - the boundary: all become statuses

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 import grpc.aio
 
 from verifier.errors import GatewayUnavailableError, InfraError, RequestError, VerifierError
+from verifier.gateway.timeouts import seconds_left
 from verifier.v1 import verifier_pb2 as pb
 from verifier.wire.convert import text
 from verifier.wire.status import code_of, retry_after_of
@@ -155,7 +156,7 @@ class ScoreSession:
     async def _item(self, request_id: str, box: list[pb.ScoreRequest]) -> None:
         try:
             try:
-                response = await self._service.score(box.pop(), self._context.time_remaining())
+                response = await self._service.score(box.pop(), seconds_left(self._context))
             except VerifierError as exc:
                 response = _refused(request_id, exc)
             except Exception as exc:  # noqa: BLE001 - the boundary: no item ends the stream
