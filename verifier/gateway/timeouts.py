@@ -1,5 +1,6 @@
-"""A bound on one wait for the price of a timer (`asyncio.wait_for` may make a task), and what is
-left of an RPC's time.
+"""What is left of an RPC's time, and a bound on one wait for the price of a timer.
+
+`asyncio.wait_for` may make a task.
 """
 
 from __future__ import annotations
