@@ -10,6 +10,7 @@ from verifier.cli.doctor import doctor
 from verifier.cli.extract import extract
 from verifier.cli.healthcheck import healthcheck
 from verifier.cli.images import images
+from verifier.cli.report import report
 from verifier.cli.results import compare, replay, show
 from verifier.cli.run import run
 from verifier.cli.score import score
@@ -120,6 +121,12 @@ app.command(
     )
 )(top)
 app.command(epilog=_epilog("verifier show results.jsonl p1/0"))(show)
+app.command(
+    epilog=_epilog(
+        "verifier report results.jsonl -o report.html",
+        "verifier report results.jsonl -o report.html --data rows.jsonl",
+    )
+)(report)
 app.command(epilog=_epilog("verifier compare before.jsonl after.jsonl"))(compare)
 app.command(epilog=_epilog("verifier replay results.jsonl p1/0 --backend docker"))(replay)
 app.add_typer(config, name="config")

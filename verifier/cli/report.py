@@ -1,0 +1,90 @@
+"""`verifier report`: results as a page."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from verifier.cli.common import ExitCode, execute, fail, messages
+
+# Of the configuration beside the results, what the page names.
+_FACTS = ("version", "backend", "server", "repeat", "rows")
+
+
+def report(
+    results: Annotated[
+        Path,
+        typer.Argument(
+            metavar="RESULTS", exists=True, dir_okay=False, help="A results file in JSON Lines."
+        ),
+    ],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="FILE.html", help="The page.", dir_okay=False)
+    ],
+    data: Annotated[
+        Path | None,
+        typer.Option(
+            "--data",
+            metavar="ROWS",
+            exists=True,
+            help="The rows that were scored: failures are shown with input, expected output and "
+            "program too.",
+            show_default=False,
+        ),
+    ] = None,
+    failures: Annotated[
+        int,
+        typer.Option(
+            "--failures", min=0, help="Failures of each verdict that are shown with their outputs."
+        ),
+    ] = 200,
+    title: Annotated[
+        str | None, typer.Option("--title", help="Default: the file's name.", show_default=False)
+    ] = None,
+) -> None:
+    """Write one HTML file that shows the results: figures, charts, each row, failures in full."""
+
+    async def work() -> ExitCode:
+        from verifier.report import add_samples, collect, report_page, write_page
+        from verifier.report.reading import read_rows
+
+        for path in (results, data):
+            if path is not None and output.exists() and output.samefile(path):
+                fail(ExitCode.USAGE, f"{path} would be overwritten by the page: name another")
+        notes: list[str] = []
+        found = collect(read_rows(results, notes), max_failures=failures)
+        found.notes[:0] = notes
+        config = _config(results)
+        if data is not None:
+            add_samples(found, _data_set(config, data).read())
+        facts = {"results": results.name}
+        for name in _FACTS:
+            if config.get(name) is not None:
+                facts[name] = str(config[name])
+        page = report_page(found, title=title or results.name, facts=facts)
+        write_page(page, output)
+        messages().print(f"{output}: {found.rows} rows, {len(page) / 2**20:.1f} MiB", markup=False)
+        return ExitCode.OK
+
+    execute(work)
+
+
+def _config(results: Path) -> dict[str, Any]:
+    """What stands beside the results; {} where nothing does: the page does without."""
+    try:
+        found = json.loads(results.with_name(results.name + ".config.json").read_bytes())
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _data_set(config: dict[str, Any], data: Path) -> Any:
+    from verifier.cli.scoring import DataSet
+    from verifier.data import Selection
+
+    if "source" in config:
+        return DataSet.of_config(config, data)
+    return DataSet(data, None, in_order=False, columns=(), adapter=None, selection=Selection())

@@ -1,0 +1,167 @@
+// What all pages share: elements, theme, dialog, bars, a list of which only what is seen is drawn.
+// Everything from the data is put in as text: no markup is ever made of it.
+"use strict";
+
+const $ = (id) => document.getElementById(id);
+const pageData = () => JSON.parse($("data").textContent);
+const whole = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 });
+const percent = (share) => `${(100 * share).toFixed(1)} %`;
+const label = (verdict) => verdict.toLowerCase().replaceAll("_", " ").replace(/^./, (c) => c.toUpperCase());
+
+function make(tag, attributes = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  element.append(...children);
+  return element;
+}
+
+const badge = (verdict) => make("span", { class: "verdict", "data-v": verdict }, label(verdict));
+
+// ---------------------------------------------------------------- theme
+
+const THEMES = ["auto", "light", "dark"];
+const darkSystem = matchMedia("(prefers-color-scheme: dark)");
+let theme = "auto";
+
+function setTheme(wanted) {
+  theme = wanted;
+  const dark = theme === "dark" || (theme === "auto" && darkSystem.matches);
+  document.documentElement.dataset.theme = dark ? "dark" : "light";
+  $("theme").textContent = `Theme: ${theme}`;
+}
+
+$("theme").addEventListener("click", () => setTheme(THEMES[(THEMES.indexOf(theme) + 1) % 3]));
+darkSystem.addEventListener("change", () => setTheme(theme));
+setTheme("auto");
+
+// ---------------------------------------------------------------- print
+
+// Paper is white. And a list prints as rows, not as the piece that is in sight.
+let before = "auto";
+addEventListener("beforeprint", () => { before = theme; setTheme("light"); lists.forEach((list) => list.print()); });
+addEventListener("afterprint", () => { setTheme(before); lists.forEach((list) => list.draw(true)); });
+
+// ---------------------------------------------------------------- dialog
+
+function showDetail(title, ...children) {
+  $("detail-title").textContent = title;
+  $("detail-body").replaceChildren(...children);
+  $("detail").showModal();
+  $("detail").scrollTop = 0;
+}
+
+$("close").addEventListener("click", () => $("detail").close());
+$("detail").addEventListener("click", (event) => { if (event.target === $("detail")) $("detail").close(); });
+
+// ---------------------------------------------------------------- charts
+
+// entries: [name, length, text, verdict or nothing]
+function bars(where, entries) {
+  const top = Math.max(...entries.map((entry) => entry[1]), 1e-9);
+  const grid = make("div", { class: "bars" });
+  for (const [name, length, text, verdict] of entries) {
+    const bar = make("i", verdict ? { "data-v": verdict } : {});
+    bar.style.width = `${100 * length / top}%`;
+    if (!length) bar.style.visibility = "hidden";
+    grid.append(make("span", { title: name }, name), make("div", {}, bar), make("span", { class: "n" }, text));
+  }
+  where.replaceChildren(entries.length ? grid : make("p", { class: "soft" }, "Nothing to show."));
+}
+
+// One bar of parts: [name, count]; names are verdicts.
+function stack(parts, total) {
+  const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+  for (const [name, value] of Object.entries({ viewBox: "0 0 1000 16", height: 16, preserveAspectRatio: "none", role: "img" })) svg.setAttribute(name, value);
+  svg.setAttribute("aria-label", parts.map(([name, count]) => `${label(name)} ${count}`).join(", "));
+  let at = 0;
+  for (const [name, count] of parts) {
+    const rect = document.createElementNS("http://www.w3.org/2000/svg", "rect");
+    const width = 1000 * count / Math.max(total, 1);
+    for (const [key, value] of Object.entries({ x: at, y: 0, width, height: 16, "data-v": name })) rect.setAttribute(key, value);
+    svg.append(rect);
+    at += width;
+  }
+  return svg;
+}
+
+// ---------------------------------------------------------------- lists
+
+const lists = [];
+const PRINTED = 200;
+
+// A list of any length: `fill(number)` makes the element of an entry; entries are all as high.
+class LongList {
+  constructor(element, fill) {
+    this.element = element;
+    this.fill = fill;
+    this.entries = [];
+    this.from = this.to = -1;
+    this.spacer = make("div", { class: "spacer" });
+    element.append(this.spacer);
+    element.addEventListener("scroll", () => this.draw(), { passive: true });
+    addEventListener("resize", () => this.draw(true));
+    lists.push(this);
+  }
+
+  show(entries) {
+    this.entries = entries;
+    this.element.scrollTop = 0;
+    this.draw(true);
+  }
+
+  height() {
+    return matchMedia("(max-width: 720px)").matches ? 44 : 34;
+  }
+
+  draw(again = false) {
+    const height = this.height(), view = this.element;
+    const from = Math.max(0, Math.floor(view.scrollTop / height) - 8);
+    const to = Math.min(this.entries.length, Math.ceil((view.scrollTop + view.clientHeight) / height) + 8);
+    if (!again && from === this.from && to === this.to) return;
+    [this.from, this.to] = [from, to];
+    const focused = view.contains(document.activeElement) ? document.activeElement.dataset.entry : undefined;
+    this.spacer.style.height = `${this.entries.length * height}px`;
+    const drawn = [];
+    for (let i = from; i < to; i++) {
+      const row = this.fill(this.entries[i]);
+      row.style.top = `${i * height}px`;
+      row.dataset.entry = this.entries[i];
+      drawn.push(row);
+    }
+    view.replaceChildren(this.spacer, ...drawn);
+    if (focused !== undefined) drawn.find((row) => row.dataset.entry === focused)?.focus({ preventScroll: true });
+  }
+
+  print() {
+    const rest = this.entries.length - PRINTED;
+    const more = rest > 0 ? [make("p", { class: "soft" }, `${whole.format(rest)} more rows are not printed: filter them first.`)] : [];
+    this.element.replaceChildren(...this.entries.slice(0, PRINTED).map((entry) => this.fill(entry)), ...more);
+  }
+}
+
+// ---------------------------------------------------------------- differences of texts
+
+// Lines of both: [" ", line], ["-", line of the first], ["+", line of the second].
+function differences(first, second) {
+  const a = first.split("\n"), b = second.split("\n");
+  const width = b.length + 1, best = new Uint16Array((a.length + 1) * width);
+  for (let i = a.length - 1; i >= 0; i--) {
+    for (let j = b.length - 1; j >= 0; j--) {
+      best[i * width + j] = a[i] === b[j] ? best[(i + 1) * width + j + 1] + 1 : Math.max(best[(i + 1) * width + j], best[i * width + j + 1]);
+    }
+  }
+  const made = [];
+  let i = 0, j = 0;
+  while (i < a.length || j < b.length) {
+    if (i < a.length && j < b.length && a[i] === b[j]) { made.push([" ", a[i++]]); j++; }
+    else if (i < a.length && (j === b.length || best[(i + 1) * width + j] >= best[i * width + j + 1])) made.push(["-", a[i++]]);
+    else made.push(["+", b[j++]]);
+  }
+  return made;
+}
+
+function showDifferences(first, second) {
+  const kinds = { " ": "same", "-": "del", "+": "add" };
+  const lines = differences(first, second).map(([sign, line]) => make("span", { class: kinds[sign] }, `${sign} ${line}`));
+  return make("pre", { class: "diff" }, ...lines);
+}
