@@ -63,7 +63,7 @@ function drawCharts() {
       groups.push([part.name, share, `${percent(share)} of ${whole.format(part.scored)}`]);
     }
   }
-  bars($("groups"), groups);
+  bars($("groups"), groups, 1);
   for (const [where, column, unit] of [["slow", "cpu", " s"], ["hungry", "memory", " MiB"]]) {
     const top = Array.from({ length: size }, (_, row) => row).filter((row) => columns[column][row] > 0)
       .sort((a, b) => columns[column][b] - columns[column][a]).slice(0, 8);
@@ -152,7 +152,7 @@ function part(title, ...children) {
 }
 
 function caseOf(one) {
-  const head = make("h3", {}, badge(one.status), ` case ${one.index}, ${one.cpu.toFixed(3)} s of CPU, ${one.memory} MiB`);
+  const head = make("h3", {}, badge(one.status), `: case ${one.index}, ${one.cpu.toFixed(3)} s of CPU, ${one.memory} MiB`);
   const made = [head];
   if (one.message) made.push(make("p", {}, one.message));
   if (one.input !== undefined) made.push(...part(one.inputCut ? "Input (the beginning)" : "Input", make("pre", { class: "input" }, one.input)));
@@ -170,7 +170,7 @@ function caseOf(one) {
 
 function open_(row) {
   const score = columns.score[row];
-  const made = [make("p", {}, badge(text("verdict", row)), score === null ? " no score" : ` score ${score}`,
+  const made = [make("p", {}, badge(text("verdict", row)), score === null ? ", no score" : `, score ${score}`,
     `, ${columns.passed[row]} of ${columns.total[row]} cases passed`)];
   const facts = [["problem", text("problem", row)], ["data source", text("source", row)], ["language", text("language", row)],
     ["line", columns.line[row] || ""], ["CPU", `${columns.cpu[row]} s`], ["memory", `${columns.memory[row]} MiB`]];

@@ -55,9 +55,9 @@ $("detail").addEventListener("click", (event) => { if (event.target === $("detai
 
 // ---------------------------------------------------------------- charts
 
-// entries: [name, length, text, verdict or nothing]
-function bars(where, entries) {
-  const top = Math.max(...entries.map((entry) => entry[1]), 1e-9);
+// entries: [name, length, text, verdict or nothing]; full: the length of a whole bar.
+function bars(where, entries, full = 0) {
+  const top = full || Math.max(...entries.map((entry) => entry[1]), 1e-9);
   const grid = make("div", { class: "bars" });
   for (const [name, length, text, verdict] of entries) {
     const bar = make("i", verdict ? { "data-v": verdict } : {});
