@@ -32,7 +32,7 @@ async def test_filters_search_and_order_over_50000_rows(open_page, tmp_path):
         for i in range(50_000):
             row = row_of(i + 1, f"p{i // 5}/{i % 5}", problem=f"p{i // 5}", source=f"set-{i % 2}")
             status = Status.WRONG_ANSWER if i % 4 == 0 else Status.ACCEPTED
-            yield row, result_of(status, cpu=i / 50_000)
+            yield row, result_of(status, cpu=i / 500)
 
     page = await open_page(report(tmp_path, pairs()))
     await counted(page, "50,000 of 50,000 rows")
@@ -46,7 +46,7 @@ async def test_filters_search_and_order_over_50000_rows(open_page, tmp_path):
     assert "p9999/1" in await page.locator(ROWS).first.inner_text()
     await page.fill("#search", "P123/")
     await counted(page, "1 of 50,000 rows")
-    assert "p123/1" not in await page.locator(ROWS).first.inner_text()
+    assert "p123/1" in await page.locator(ROWS).first.inner_text()
     await page.fill("#search", "")
     await counted(page, "12,500 of 50,000 rows")
     await page.select_option("#order", "")
