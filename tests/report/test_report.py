@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 
 import pytest
 
@@ -14,7 +15,7 @@ from verifier.data import result_to_dict
 from verifier.errors import DataError
 from verifier.report import add_samples, collect, render
 from verifier.report.figures import effective_rows, wilson
-from verifier.report.page import embedded
+from verifier.report.page import _templates, embedded
 from verifier.report.reading import read_rows
 from verifier.report.samples import tokens
 from verifier.types import Status
@@ -140,6 +141,13 @@ def test_the_page_names_no_other_place():
     assert set(re.findall(r"https?://[^\"' ]+", page)) == {"http://www.w3.org/2000/svg"}
 
 
+def test_without_jinja2_the_error_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    _templates.cache_clear()
+    with pytest.raises(DataError, match=r"sandbox-verifier\[report\]"):
+        render("report.html", title="t", data=[])
+
+
 # ---------------------------------------------------------------- reading
 
 
@@ -177,10 +185,22 @@ def test_what_is_no_results_file_says_so(tmp_path, text, said):
     assert not (tmp_path / "r.html").exists()
 
 
-def test_a_case_of_another_version(tmp_path):
+@pytest.mark.parametrize(
+    ("there", "instead", "said"),
+    [
+        ('"memory_bytes"', '"memory"', "a case: a result of another version: 'memory_bytes'"),
+        ('"stdout": ""', '"stdout": null', "'stdout' is None"),
+        ('"score": 1.0', '"score": NaN', "'score' is nan"),
+        ('"timing": {"cpu_time_s": 0.2', '"timing": {"cpu_time_s": "x"', "timing: a result"),
+        ('"cases": [', '"cases": [7, ', "a case: a result of another version"),
+    ],
+)
+def test_a_field_of_another_version(tmp_path, there, instead, said):
     path = written(tmp_path / "r.jsonl", [(row_of(1, "a"), result_of())])
-    path.write_text(path.read_text().replace('"memory_bytes"', '"memory"'))
-    with pytest.raises(DataError, match="another version"):
+    text = path.read_text()
+    assert there in text
+    path.write_text(text.replace(there, instead))
+    with pytest.raises(DataError, match=said):
         list(read_rows(path, []))
 
 

@@ -28,7 +28,15 @@ _FIELDS: dict[str, tuple[type, ...]] = {
     "timing": (dict,),
     "error": (str,),
 }
-_CASE = ("status", "cpu_time_s", "memory_bytes", "stdout", "stderr", "message", "index")
+_CASE: dict[str, tuple[type, ...]] = {
+    "index": (int,),
+    "status": (str,),
+    "cpu_time_s": (int, float),
+    "memory_bytes": (int,),
+    "stdout": (str,),
+    "stderr": (str,),
+    "message": (str,),
+}
 
 
 def read_rows(results: Path, notes: list[str]) -> Iterator[dict[str, Any]]:
@@ -72,14 +80,18 @@ def read_rows(results: Path, notes: list[str]) -> Iterator[dict[str, Any]]:
 def _checked(row: Any, where: str) -> dict[str, Any]:
     if not isinstance(row, dict) or not {"id", "outcome", "score"} <= row.keys():
         raise DataError(f"{where}: not a result of `verifier score`")
-    for name, kinds in _FIELDS.items():
-        if name not in row or not isinstance(row[name], kinds):
-            what = "is not as it should be" if name in row else "is missing"
-            raise DataError(f"{where}: a result of another version: {name!r} {what}")
-    score = row["score"]
-    if score is not None and not math.isfinite(score):
-        raise DataError(f"{where}: the score is {score}")
+    _expect(row, _FIELDS, where)
+    _expect(row["timing"], {"cpu_time_s": (int, float)}, f"{where}: timing")
     for case in row["cases"]:
-        if not isinstance(case, dict) or not all(name in case for name in _CASE):
-            raise DataError(f"{where}: a result of another version: a case lacks a field")
+        _expect(case, _CASE, f"{where}: a case")
     return row
+
+
+def _expect(found: Any, fields: dict[str, tuple[type, ...]], where: str) -> None:
+    """Raise where a field is not there, is of another type, or is no finite number."""
+    for name, kinds in fields.items():
+        if not isinstance(found, dict) or name not in found:
+            raise DataError(f"{where}: a result of another version: {name!r} is missing")
+        value = found[name]
+        if not isinstance(value, kinds) or (isinstance(value, float) and not math.isfinite(value)):
+            raise DataError(f"{where}: a result of another version: {name!r} is {str(value)[:40]}")
