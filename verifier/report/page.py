@@ -22,7 +22,7 @@ from verifier.errors import DataError
 
 __all__ = ["embedded", "render", "write_page"]
 
-_FOLDER = Path(__file__).with_name("page")
+_FOLDER = Path(__file__).with_name("templates")
 _ESCAPES = {ord("<"): "\\u003c", ord(">"): "\\u003e", ord("&"): "\\u0026"}
 
 
@@ -34,10 +34,10 @@ def render(
     facts: Mapping[str, str] | None = None,
     notes: Sequence[str] = (),
 ) -> str:
-    """A page of a template in `verifier/report/page`; its script is the template's name with `.js`.
+    """A page of a template in `verifier/report/templates`; the script of its name goes with it.
 
     Args:
-        template: `NAME.html`, which extends `shell.html`.
+        template: `NAME.html`, which extends `shell.html`; `NAME.js` is its script.
         title: Of the page.
         data: Plain JSON values, for the script: `pageData()` gives them.
         facts: Name -> value, below the title.
