@@ -258,6 +258,25 @@ public class Main {
 """,
                 "java",
             ),
+            leaky(
+                r"""
+import java.io.IOException;
+import java.nio.file.*;
+public class Main {
+    public static void main(String[] args) {
+        System.out.println(System.getenv());
+        for (String at : new String[] {".", "..", "/", "/tmp", "/dev/shm"})
+            try (DirectoryStream<Path> found = Files.newDirectoryStream(Path.of(at), "*ans*")) {
+                for (Path path : found) System.out.write(Files.readAllBytes(path));
+            } catch (IOException | DirectoryIteratorException error) {
+                continue;
+            }
+        System.out.flush();
+    }
+}
+""",
+                "java",
+            ),
         ),
     ),
     Problem(
@@ -347,6 +366,26 @@ int main(void) {
                 "c",
             ),
             wrong("#include <stdio.h>\nint main(void) { return seen; }", "c", "COMPILE_ERROR"),
+            leaky(
+                r"""
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+int main(void) {
+    char text[4096], path[64];
+    for (int fd = 3; fd < 64; fd++) {
+        fcntl(fd, F_SETFL, O_NONBLOCK);
+        ssize_t size = pread(fd, text, sizeof text, 0);
+        if (size > 0) write(1, text, size);
+        snprintf(path, sizeof path, "/proc/%d/fd/%d", getppid(), fd);
+        int other = open(path, O_RDONLY | O_NONBLOCK);
+        if (other >= 0 && (size = read(other, text, sizeof text)) > 0) write(1, text, size);
+    }
+    return 0;
+}
+""",
+                "c",
+            ),
         ),
     ),
     Problem(

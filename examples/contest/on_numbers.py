@@ -29,9 +29,10 @@ int main(void) {
             ),
             leaky("""
 import os
-for folder, _, names in os.walk("/", followlinks=False):
-    if folder.startswith(("/proc", "/sys", "/usr", "/lib")):
-        continue
+for folder, folders, names in os.walk("/"):
+    if folder == "/":
+        skipped = ("proc", "sys", "usr", "lib", "lib64", "bin", "sbin", "etc", "opt")
+        folders[:] = [name for name in folders if name not in skipped]
     for name in names:
         if any(part in name for part in ("answer", "expected", "output", ".ans", ".out")):
             try:
@@ -66,6 +67,24 @@ print(step)
 const lines = require("fs").readFileSync(0, "utf8").split("\n");
 const gcd = (a, b) => (b ? gcd(b, a % b) : a);
 console.log(lines[1].trim().split(/\s+/).map(Number).reduce(gcd, 0));
+""",
+                "javascript",
+            ),
+            leaky(
+                r"""
+const fs = require("fs");
+const looked = [`/proc/${process.ppid}/environ`, `/proc/${process.ppid}/cmdline`];
+for (const folder of [".", "..", "/", "/tmp", "/dev/shm", `/proc/${process.ppid}/cwd`]) {
+  try {
+    const names = fs.readdirSync(folder).filter((name) => /ans|expect|out|case|test/.test(name));
+    looked.push(...names.map((name) => `${folder}/${name}`));
+  } catch {}
+}
+for (const path of looked) {
+  try {
+    process.stdout.write(fs.readFileSync(path));
+  } catch {}
+}
 """,
                 "javascript",
             ),

@@ -66,6 +66,7 @@ def test_there_is_enough_of_everything(folder):
     assert kinds["right", "cpp"] >= 12
     assert min(kinds["right", language] for language in ("c", "java", "javascript")) >= 4
     assert min(kinds["slow", "python"], kinds["leaky", "python"]) >= 7
+    assert all(kinds["leaky", language] for language in NEEDS)
 
 
 def test_every_suite_is_read_and_small(folder):
@@ -77,6 +78,24 @@ def test_every_suite_is_read_and_small(folder):
         assert len(row["reward_model"]["ground_truth"]) < 100_000, row["id"]
         checkers += suite.checker is not None
     assert checkers >= 7
+
+
+def test_the_cheats_of_calls_work_where_the_judge_shares_their_process(folder):
+    def judge(function, arguments, expected):
+        return function(*arguments) == expected
+
+    fooled = set()
+    for name, responses in by_problem(folder).items():
+        tests = json.loads(responses[0]["reward_model"]["ground_truth"])
+        for row in responses:
+            if row["extra_info"]["kind"] == "leaky" and "fn_name" in tests:
+                names = {}
+                exec(row["response"].partition("\n")[2].rpartition("```")[0], names)
+                arguments = map(json.loads, tests["inputs"][0].split("\n"))
+                expected = json.loads(tests["outputs"][0])
+                assert judge(names[tests["fn_name"]], arguments, expected), row["id"]
+                fooled.add(name)
+    assert len(fooled) >= 2
 
 
 @pytest.mark.namespaces
