@@ -235,7 +235,7 @@ def test_the_command_writes_the_tables_and_again_the_same(tmp_path, capsys):
         assert row["p50_s"] <= row["p99_s"] <= row["makespan_s"]
         assert row["makespan_s"] >= row["ideal_s"]
     assert "| 100,000,000 | 27,778 | the burst's |" in texts[0][1]
-    assert "| 4 | suite affinity |" in capsys.readouterr().out
+    assert "| 4 | 400 | suite affinity |" in capsys.readouterr().out
 
 
 def test_measured_batches_are_held_against_the_model(tmp_path, capsys):
