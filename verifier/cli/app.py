@@ -7,6 +7,7 @@ import typer
 from verifier._version import __version__
 from verifier.cli.config import config
 from verifier.cli.doctor import doctor
+from verifier.cli.doctor_data import doctor_data
 from verifier.cli.extract import extract
 from verifier.cli.healthcheck import healthcheck
 from verifier.cli.images import images
@@ -86,13 +87,26 @@ app.command(
         "verifier extract - --json < response.md",
     )
 )(extract)
-app.command(
+_doctor = typer.Typer(
     epilog=_epilog(
         "verifier doctor",
         "verifier doctor --backend docker",
         "verifier doctor --json",
-    )
-)(doctor)
+        "verifier doctor data train.parquet",
+    ),
+    invoke_without_command=True,
+    callback=doctor,
+    rich_markup_mode="markdown",
+)
+_doctor.command(
+    "data",
+    epilog=_epilog(
+        "verifier doctor data train.parquet",
+        "verifier doctor data train.parquet --clean clean.parquet",
+        "verifier doctor data rows.jsonl --no-run --json",
+    ),
+)(doctor_data)
+app.add_typer(_doctor, name="doctor")
 app.command(
     epilog=_epilog(
         "verifier selfcheck",

@@ -92,6 +92,7 @@ class Findings:
 
 
 def doctor(
+    context: typer.Context,
     backend: BackendOption = None,
     image: ImageOption = None,
     runtime: RuntimeOption = None,
@@ -101,8 +102,10 @@ def doctor(
 
     For each guarantee: whether it holds, by what, and otherwise what to type so that it does. Then
     the toolchains, and the facts of the host that decide. The exit code is 3 when something is
-    missing.
+    missing. `verifier doctor data FILE` looks at a data set instead.
     """
+    if context.invoked_subcommand is not None:
+        return
 
     async def work() -> ExitCode:
         settings = sandbox_settings(backend, image=image, runtime=runtime)
