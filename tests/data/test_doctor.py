@@ -6,9 +6,12 @@ import json
 
 import pytest
 
-from tests.cli.helpers import invoke, jsonl
+from tests.cli.helpers import invoke, jsonl, plain
 from tests.conftest import ACCEPTABLE
+from verifier.cli.common import ExitCode
+from verifier.data.columns import FIELDS
 from verifier.data.doctor import KINDS
+from verifier.data.doctor.subject import OWN_FIELDS
 
 # What is printed of the numbers `v` of a line, and how that is said.
 TASKS = {
@@ -65,6 +68,9 @@ LONG = (
     "walks back to the river whenever the water left does not suffice for the plant ahead, and "
     "counts every step that this takes until the very last of the plants has been watered"
 )
+
+
+TOOTHLESS = "try:\n    assert f(1) == 2\nexcept Exception:\n    pass\n"
 
 
 def program(expression):
@@ -142,9 +148,6 @@ def clean_rows():
     return rows
 
 
-
-
-
 def planted():
     """Kind -> the rows that have it, and nothing else that is an error."""
     count = iter(range(1000))
@@ -188,7 +191,7 @@ def planted():
         "contradictory-cases": [fault("contradictory", **cases(("1 2", "3"), ("1  2\n", "4")))],
         "trivial-empty": [
             fault("silent", **cases(("1", ""), ("2", "\n")), reference="pass"),
-            fault("toothless", **asserts("assert True"), reference="x = 1"),
+            fault("toothless", **asserts(TOOTHLESS), reference="def f(x): return 2"),
         ],
         "trivial-echo": [
             fault("echo", **cases(("1 2", "1 2"), ("4", "4")), reference="print(input())")
@@ -318,7 +321,97 @@ def test_no_clean_row_is_accused(found):
 
 def test_no_planted_row_is_accused_of_another_error(found):
     findings, _, _ = found
-    wanted = set(PLANTED)
-    # Two programs that do nothing cannot be told apart by a suite that takes anything.
-    wanted |= {("trivial-echo", "toothless"), ("trivial-constant", "silent")}
-    assert {(kind, name) for kind, some in findings.items() for name in some} <= wanted
+    assert {(kind, name) for kind, some in findings.items() for name in some} <= set(PLANTED)
+
+
+def test_the_cleaned_file_and_the_reasons(found):
+    findings, done, folder = found
+    errors = {name for kind, some in findings.items() if KINDS[kind] == "error" for name in some}
+    lines = (folder / "rows.jsonl").read_text().splitlines()
+    kept = (folder / "clean.jsonl").read_text().splitlines()
+    reasons = [
+        json.loads(line) for line in (folder / "clean.jsonl.dropped.jsonl").read_text().splitlines()
+    ]
+    assert len(kept) + len(reasons) == len(lines)
+    assert set(kept) <= set(lines)
+    assert {one["id"] for one in reasons} == errors
+    assert all(why["name"] in KINDS and why["reason"] for one in reasons for why in one["reasons"])
+    assert json.loads(done.stdout)["rows_kept"] == len(kept)
+    assert done.exit_code == ExitCode.INCOMPLETE
+    # The first of two rows with one id stays.
+    assert [json.loads(line)["id"] for line in kept].count("clean-1") == 1
+
+
+def test_a_cleaned_file_has_nothing_left_to_drop(found):
+    _, _, folder = found
+    done = invoke("doctor", "data", folder / "clean.jsonl", "--no-run", "--json")
+    assert json.loads(done.stdout)["rows_with_errors"] == 0
+    assert done.exit_code == ExitCode.OK
+
+
+def test_warnings_are_dropped_and_errors_kept_as_told(tmp_path):
+    some = planted()
+    rows = [*some["no-route"], *some["multi-answer"][:1], *some["missing-ground-truth"]]
+    out = tmp_path / "out.jsonl"
+    args = ("--no-run", "--clean", out, "--drop", "multi-answer", "--keep", "no-route")
+    examined(tmp_path, *args, rows=rows)
+    assert [json.loads(line)["id"] for line in out.read_text().splitlines()] == ["no-route"]
+    done = invoke("doctor", "data", tmp_path / "rows.jsonl", "--no-run", "--drop", "nonsense")
+    assert done.exit_code == ExitCode.USAGE
+    assert "no such kind: nonsense" in plain(done.stderr)
+
+
+def test_a_parquet_file_stays_one(tmp_path):
+    pyarrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    rows = [
+        {
+            "data_source": source,
+            "prompt": [{"role": "user", "content": f"Question {n}"}],
+            "reward_model": {"ground_truth": truth, "style": "rule"},
+            "extra_info": {"index": n},
+        }
+        for n, (source, truth) in enumerate(
+            [("openai/gsm8k", "4"), ("nobody/knows", "5"), ("math_dapo", "6"), ("math_dapo", "")]
+        )
+    ]
+    file, out = tmp_path / "train.parquet", tmp_path / "clean.parquet"
+    parquet.write_table(pyarrow.Table.from_pylist(rows), file)
+    done = invoke("doctor", "data", file, "--no-run", "--clean", out)
+    assert done.exit_code == ExitCode.INCOMPLETE
+    kept = parquet.read_table(out)
+    assert kept.schema == parquet.read_table(file).schema
+    assert [one["extra_info"]["index"] for one in kept.to_pylist()] == [0, 2]
+    table = plain(done.stdout)
+    assert "no-route" in table
+    assert "empty-ground-truth" in table
+    assert "4 rows: 2 with errors" in table
+
+
+def test_the_data_set_is_not_written_over(tmp_path):
+    file = jsonl(tmp_path / "rows.jsonl", *clean_rows()[:2])
+    before = file.read_bytes()
+    assert invoke("doctor", "data", file, "--no-run", "--clean", file).exit_code == ExitCode.USAGE
+    assert file.read_bytes() == before
+
+
+def test_samples_of_one_problem_are_no_duplicates(tmp_path):
+    rows = [row(f"p/{n}", "sum(v)", response=f"```python\nprint({n})\n```") for n in range(3)]
+    findings, _ = examined(tmp_path, "--no-run", rows=rows)
+    assert findings == {}
+
+
+def test_a_source_of_the_users_own_is_routed(tmp_path):
+    rows = planted()["no-route"]
+    assert "no-route" in examined(tmp_path, "--no-run", rows=rows)[0]
+    assert examined(tmp_path, "--no-run", "--source", "my_contests", rows=rows)[0] == {}
+
+
+def test_a_line_that_is_no_row(tmp_path):
+    findings, done = examined(tmp_path, "--no-run", rows=["{", *clean_rows()[:1]])
+    assert list(findings) == ["unreadable-row"]
+    assert json.loads(done.stdout)["rows"] == 2
+
+
+def test_a_flag_names_one_column():
+    assert not OWN_FIELDS.keys() & FIELDS.keys()

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from verifier.data.columns import FIELDS, Columns, parse_columns
+from verifier.data.columns import Columns, parse_columns
 from verifier.data.files import Record
 from verifier.data.rows import BadRow, Row, RowError, decode_row, row_of
 from verifier.testcases import has_known_shape
@@ -239,6 +239,3 @@ def _prompt(value: object) -> str:
     if isinstance(value, Mapping):
         return _prompt(value.get("text") or value.get("content") or "")
     return value if isinstance(value, str) else ""
-
-
-assert not set(OWN_FIELDS) & set(FIELDS)  # noqa: S101 - a flag has one meaning
