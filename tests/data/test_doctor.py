@@ -415,3 +415,22 @@ def test_a_line_that_is_no_row(tmp_path):
 
 def test_a_flag_names_one_column():
     assert not OWN_FIELDS.keys() & FIELDS.keys()
+
+
+def test_the_page_holds_every_finding_and_nothing_of_it_is_markup(tmp_path):
+    rows = [{"id": "<b>&", "data_source": "<script>", "ground_truth": ""}, *clean_rows()[:1]]
+    out = tmp_path / "page.html"
+    findings, _ = examined(tmp_path, "--no-run", "--html", out, rows=rows)
+    text = out.read_text()
+    assert set(findings) == {"no-route", "empty-ground-truth"}
+    assert all(f"<strong>{kind}</strong>" in text for kind in findings)
+    assert "&lt;b&gt;&amp;" in text
+    assert "<script" not in text
+    assert "2 rows, 1 with findings, 1 without." in text
+
+
+def test_a_page_that_cannot_be_written_is_an_error_of_one_line(tmp_path):
+    file = jsonl(tmp_path / "rows.jsonl", *clean_rows()[:1])
+    done = invoke("doctor", "data", file, "--no-run", "--html", tmp_path / "no" / "page.html")
+    assert done.exit_code == ExitCode.USAGE
+    assert "cannot write" in plain(done.stderr)

@@ -105,6 +105,12 @@ def doctor_data(
             show_default=False,
         ),
     ] = None,
+    html: Annotated[
+        Path | None,
+        typer.Option(
+            "--html", metavar="OUT", help="Write the findings as one page too.", show_default=False
+        ),
+    ] = None,
     as_json: JsonOption = False,
     server: ServerOption = None,
     backend: BackendOption = None,
@@ -155,6 +161,8 @@ def doctor_data(
         finally:
             if scorer is not None:
                 await scorer.close()
+        if html is not None:
+            _write_page(html, file, examination)
         return _end(
             examination, file, clean, frozenset(drop or ()), frozenset(keep or ()), limit, as_json
         )
@@ -204,6 +212,17 @@ def _bound(
     examination: Examination, subject: Any, suite: Any, scorer: RowScorer
 ) -> Callable[[], Any]:
     return lambda: examination.run(subject, suite, scorer.score)
+
+
+def _write_page(html: Path, file: Path, examination: Examination) -> None:
+    from verifier.data.doctor import by_kind, page
+    from verifier.errors import DataError
+
+    text = page(file.name, examination.rows, by_kind(examination.findings()))
+    try:
+        html.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise DataError(f"cannot write {html}: {error.strerror or error}") from None
 
 
 def _end(

@@ -11,6 +11,7 @@ from __future__ import annotations
 from verifier.data.doctor.clean import reasons_file, write_clean
 from verifier.data.doctor.examination import Examination, Options, dropped
 from verifier.data.doctor.finding import KINDS, Finding, Severity, by_kind
+from verifier.data.doctor.page import page
 from verifier.data.doctor.subject import Reader, Subject
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "Subject",
     "by_kind",
     "dropped",
+    "page",
     "reasons_file",
     "write_clean",
 ]

@@ -27,9 +27,8 @@ _SHINGLE_WORDS = 4
 _BUCKETS = 64
 _ROWS = 4
 _ALIKE = 0.8
-# A shingle of so many prompts, and of such a share of them, is a template's.
-_TEMPLATE_PROMPTS = 4
-_TEMPLATE_SHARE = 0.05
+# A shingle of so many prompts is a template's, or a phrase that everybody uses.
+_TEMPLATE_PROMPTS = 8
 # What is left of a prompt without its template has to say something.
 _MIN_SHINGLES = 8
 _WORD = re.compile(r"\w+")
@@ -96,11 +95,10 @@ class Repeats:
 
     def _near(self) -> Iterator[Finding]:
         counts = Counter(h for prompt in self._prompts for h in prompt.shingles)
-        most = max(_TEMPLATE_PROMPTS, _TEMPLATE_SHARE * len(self._prompts))
         bands: dict[tuple[int, ...], list[int]] = defaultdict(list)
         own: list[frozenset[int]] = []
         for number, prompt in enumerate(self._prompts):
-            kept = frozenset(h for h in prompt.shingles if counts[h] < most)
+            kept = frozenset(h for h in prompt.shingles if counts[h] < _TEMPLATE_PROMPTS)
             own.append(kept)
             if len(kept) < _MIN_SHINGLES:
                 continue
