@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 
 import pytest
@@ -10,8 +11,10 @@ from tests.cli.helpers import invoke, jsonl, plain
 from tests.conftest import ACCEPTABLE
 from verifier.cli.common import ExitCode
 from verifier.data.columns import FIELDS
-from verifier.data.doctor import KINDS
+from verifier.data.doctor import KINDS, Examination, Reader
 from verifier.data.doctor.subject import OWN_FIELDS
+from verifier.data.files import Record
+from verifier.types import Outcome, Result, Status
 
 # What is printed of the numbers `v` of a line, and how that is said.
 TASKS = {
@@ -434,3 +437,48 @@ def test_a_page_that_cannot_be_written_is_an_error_of_one_line(tmp_path):
     done = invoke("doctor", "data", file, "--no-run", "--html", tmp_path / "no" / "page.html")
     assert done.exit_code == ExitCode.USAGE
     assert "cannot write" in plain(done.stderr)
+
+
+def test_a_fault_of_the_sandbox_is_said_and_accuses_nobody():
+    async def score(_):
+        return Result(Outcome.INFRA_ERROR, error="the slot is gone")
+
+    read = Reader().read([Record("rows.jsonl", 1, data=clean_rows()[0])])
+    examination = Examination()
+    for subject in read:
+        asyncio.run(examination.run(subject, examination.look(subject), score))
+    assert [(f.name, f.reason) for f in examination.findings()] == [("not-run", "the slot is gone")]
+
+
+def test_equal_suites_are_run_once_and_found_in_every_row():
+    ran = []
+
+    async def score(one):
+        ran.append(one.id)
+        return Result(Outcome.SCORED, score=1.0, status=Status.ACCEPTED, passed=5, total=5)
+
+    rows = [row(f"p/{n}", "sum(v)", response=f"```python\nprint({n})\n```") for n in range(3)]
+    examination = Examination()
+    for subject in Reader().read([Record("rows.jsonl", n, data=one) for n, one in enumerate(rows)]):
+        suite = examination.look(subject)
+        if suite is not None:
+            asyncio.run(examination.run(subject, suite, score))
+    assert set(ran) == {"p/0"}
+    accused = [f.row_id for f in examination.findings() if f.name == "trivial-empty"]
+    assert accused == ["p/0", "p/1", "p/2"]
+
+
+@pytest.mark.parametrize("source", [None, 7, ["codecontests"], {"a": 1}])
+def test_a_data_source_that_is_no_name_routes_nowhere(tmp_path, source):
+    rows = [{**clean_rows()[0], "data_source": source}]
+    if source is None:  # then it is the file's name
+        rows[0].pop("data_source")
+    findings, _ = examined(tmp_path, "--no-run", "--source", "x", rows=rows)
+    assert list(findings) == ["no-route"]
+
+
+def test_a_server_and_a_sandbox_exclude_each_other(tmp_path):
+    file = jsonl(tmp_path / "rows.jsonl", *clean_rows()[:1])
+    done = invoke("doctor", "data", file, "--server", "127.0.0.1:1", "--slots", "2")
+    assert done.exit_code == ExitCode.USAGE
+    assert "--server brings its own sandbox" in plain(done.stderr)

@@ -135,6 +135,16 @@ def doctor_data(
     if not file.exists():
         fail(ExitCode.USAGE, f"{file} does not exist")
 
+    if server is not None and any(
+        option is not None for option in (backend, slots, accept, image, runtime, testlib)
+    ):
+        fail(
+            ExitCode.USAGE,
+            "--server brings its own sandbox: --backend, --slots, --accept, --image, --runtime and "
+            "--testlib are for one of ours",
+            f"verifier doctor data {file} --server {server}",
+        )
+
     async def open_scorer() -> RowScorer:
         if server is not None:
             return await open_gateway(

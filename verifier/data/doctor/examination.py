@@ -50,6 +50,8 @@ class Examination:
         # Rows whose suite, references and limits are equal are run once.
         self._alike: dict[_Key, list[tuple[int, str]]] = {}
         self._probed: dict[_Key, list[Finding]] = {}
+        # What was read of the rows that wait to be run.
+        self._known: dict[int, frozenset[str]] = {}
         self.rows = 0
 
     def look(self, subject: Subject | Unreadable) -> Suite | None:
@@ -75,12 +77,15 @@ class Examination:
         if suite is None or any(f.name in _NOT_RUN for f in found_here):
             return None
         key = _key(subject, suite)
-        self._alike.setdefault(key, []).append((subject.index, subject.id))
-        return suite if len(self._alike[key]) == 1 else None
+        if key not in self._alike:
+            self._known[subject.index] = frozenset(f.name for f in found_here)
+        alike = self._alike.setdefault(key, [])
+        alike.append((subject.index, subject.id))
+        return suite if len(alike) == 1 else None
 
     async def run(self, subject: Subject, suite: Suite, score: Score) -> None:
         """The checks that run programs, of a row that `look` gave a suite for."""
-        known = frozenset(f.name for f in self._findings if f.index == subject.index)
+        known = self._known.pop(subject.index, frozenset())
         found = await probe(subject, suite, score, repeat=self._options.repeat, known=known)
         self._probed[_key(subject, suite)] = found
 

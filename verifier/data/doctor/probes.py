@@ -54,7 +54,10 @@ async def probe(
         # What does nothing passes also by the tricks that follow it: the first one says enough.
         if known & _TRIVIAL.keys():
             break
-        if _passes(await _run(subject, source, "python", score)):
+        result = await _run(subject, source, "python", score)
+        if result.outcome is Outcome.INFRA_ERROR:
+            return [Finding("not-run", subject.index, subject.id, result.error)]
+        if _passes(result):
             found.append((name, f"{_TRIVIAL[name]} passes all {len(suite.cases)} cases"))
             break
     found += await _references(subject, suite, score, repeat)

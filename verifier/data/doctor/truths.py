@@ -40,7 +40,7 @@ def examine_truth(subject: Subject, own: Collection[str] = ()) -> Truth:
     source, truth = subject.data_source, subject.truth
     routed: list[Finding] = []
     code = True
-    if source in own:
+    if isinstance(source, str) and source in own:
         code = isinstance(truth, Mapping) and has_known_shape(truth)
     else:
         try:
