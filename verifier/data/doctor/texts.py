@@ -99,6 +99,8 @@ def _stands_in(
         given = given[1:-1] if given[:1] == "[" else given
     if not given or not wanted or len(given) + len(wanted) < _MIN_CASE_CHARS:
         return False
+    if given not in prompt or wanted not in prompt:  # making a pattern costs much more than this
+        return False
     answer = _whole(wanted)
     return any(
         answer.search(prompt, match.end(), match.end() + _NEAR_CHARS)
