@@ -210,8 +210,7 @@ def test_only_the_first_reasons_are_printed(files, monkeypatch):
     async def open_scorer(*_args, **_options):
         return scorer
 
-    monkeypatch.setattr(score_module, "open_engine", open_scorer)
-    monkeypatch.setattr(score_module, "EngineScorer", lambda engine, **_: engine)
+    monkeypatch.setattr(score_module, "open_scorer", open_scorer)
     done = invoke("score", rows, "-o", out)
     assert done.exit_code == ExitCode.INCOMPLETE
     assert done.stderr.count("INVALID_SUITE: not JSON") == 20

@@ -9,7 +9,7 @@ import asyncio
 import contextlib
 import signal
 import sys
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterable
 from enum import Enum, IntEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
@@ -174,6 +174,17 @@ def sandbox_settings(
 def console() -> Console:
     """Standard output. Made on demand: tests and pipes replace the stream."""
     return Console(highlight=False, soft_wrap=not sys.stdout.isatty())
+
+
+def only_server(server: str | None, sandbox: Iterable[object], instead: str) -> None:
+    """End with a usage error where both a gateway and options of a sandbox of ours are given."""
+    if server is not None and any(option is not None for option in sandbox):
+        fail(
+            ExitCode.USAGE,
+            "--server brings its own sandbox: --backend, --slots, --accept, --image, --runtime and "
+            "--testlib are for one of ours",
+            instead,
+        )
 
 
 def messages() -> Console:

@@ -29,8 +29,9 @@ from verifier.cli.common import (
     execute,
     fail,
     messages,
+    only_server,
 )
-from verifier.cli.scorers import EngineScorer, RowScorer, open_engine, open_gateway
+from verifier.cli.scorers import RowScorer, open_scorer
 
 if TYPE_CHECKING:
     from verifier.data.doctor import Examination, Finding, Reader
@@ -135,23 +136,19 @@ def doctor_data(
     if not file.exists():
         fail(ExitCode.USAGE, f"{file} does not exist")
 
-    if server is not None and any(
-        option is not None for option in (backend, slots, accept, image, runtime, testlib)
-    ):
-        fail(
-            ExitCode.USAGE,
-            "--server brings its own sandbox: --backend, --slots, --accept, --image, --runtime and "
-            "--testlib are for one of ours",
-            f"verifier doctor data {file} --server {server}",
-        )
+    only_server(
+        server,
+        (backend, slots, accept, image, runtime, testlib),
+        f"verifier doctor data {file} --server {server}",
+    )
 
-    async def open_scorer() -> RowScorer:
-        if server is not None:
-            return await open_gateway(
-                server, no_cache=True, patience_s=_PATIENCE_S, say=messages().print
-            )
-        engine = await open_engine(
-            None if backend is None else backend.value,
+    async def opened() -> RowScorer:
+        return await open_scorer(
+            server,
+            no_cache=True,
+            patience_s=_PATIENCE_S,
+            say=messages().print,
+            backend=None if backend is None else backend.value,
             slots=slots,
             accept=accepted(accept),
             allow_unsafe=allow_unsafe,
@@ -159,13 +156,12 @@ def doctor_data(
             runtime=runtime,
             testlib=testlib,
         )
-        return EngineScorer(engine, no_cache=True)
 
     async def work() -> ExitCode:
         reader = Reader(column or (), file.name.split(".")[0])
         options = Options(frozenset(source or ()), max_cases, max_tokens=max_tokens, repeat=repeat)
         examination = Examination(options)
-        scorer = None if no_run else await open_scorer()
+        scorer = None if no_run else await opened()
         try:
             await _examine(file, reader, examination, scorer, limit)
         finally:
@@ -226,13 +222,9 @@ def _bound(
 
 def _write_page(html: Path, file: Path, examination: Examination) -> None:
     from verifier.data.doctor import by_kind, page
-    from verifier.errors import DataError
+    from verifier.report import write_page
 
-    text = page(file.name, examination.rows, by_kind(examination.findings()))
-    try:
-        html.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise DataError(f"cannot write {html}: {error.strerror or error}") from None
+    write_page(page(file.name, examination.rows, by_kind(examination.findings())), html)
 
 
 def _end(

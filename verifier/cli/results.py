@@ -124,7 +124,7 @@ def replay(
     """
 
     async def work() -> ExitCode:
-        from verifier.cli.scorers import EngineScorer, open_engine, open_gateway
+        from verifier.cli.scorers import open_scorer
         from verifier.cli.scoring import DataSet
         from verifier.data import BadRow, result_to_dict
 
@@ -136,16 +136,14 @@ def replay(
             fail(ExitCode.USAGE, f"{data.rows} has no row with the id {row_id!r}")
         if isinstance(row, BadRow):
             fail(ExitCode.USAGE, f"the row cannot be read: {row.reason}")
-        if server is not None:
-            scorer: Any = await open_gateway(server, no_cache=True)
-        else:
-            engine = await open_engine(
-                None if backend is None else backend.value,
-                slots=slots or 1,
-                accept=accepted(accept),
-                image=image,
-            )
-            scorer = EngineScorer(engine, no_cache=True)
+        scorer = await open_scorer(
+            server,
+            no_cache=True,
+            backend=None if backend is None else backend.value,
+            slots=slots or 1,
+            accept=accepted(accept),
+            image=image,
+        )
         try:
             after = result_to_dict(await scorer.score(row), row)
         finally:

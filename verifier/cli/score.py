@@ -20,9 +20,9 @@ from verifier.cli.common import (
     UnsafeOption,
     accepted,
     execute,
-    fail,
+    only_server,
 )
-from verifier.cli.scorers import EngineScorer, RowScorer, open_engine, open_gateway
+from verifier.cli.scorers import RowScorer, open_scorer
 
 _PATIENCE_S = 600.0
 
@@ -154,24 +154,19 @@ def score(
     be read or scored gets a result with the reason, and does not stop the rest; then the exit code
     is 1. The first Ctrl-C finishes the rows that are being scored, the second stops at once.
     """
-    if server is not None and any(
-        option is not None for option in (backend, slots, accept, image, runtime, testlib)
-    ):
-        fail(
-            ExitCode.USAGE,
-            "--server brings its own sandbox: --backend, --slots, --accept, --image, --runtime and "
-            "--testlib are for one of ours",
-            f"verifier score {rows} -o {output} --server {server}",
-        )
+    only_server(
+        server,
+        (backend, slots, accept, image, runtime, testlib),
+        f"verifier score {rows} -o {output} --server {server}",
+    )
 
-    async def open_scorer() -> RowScorer:
-        no_cache = repeat > 1
-        if server is not None:
-            return await open_gateway(
-                server, no_cache=no_cache, patience_s=patience, say=report.say
-            )
-        engine = await open_engine(
-            None if backend is None else backend.value,
+    async def opened() -> RowScorer:
+        return await open_scorer(
+            server,
+            no_cache=repeat > 1,
+            patience_s=patience,
+            say=report.say,
+            backend=None if backend is None else backend.value,
             slots=slots,
             accept=accepted(accept),
             allow_unsafe=allow_unsafe,
@@ -179,7 +174,6 @@ def score(
             runtime=runtime,
             testlib=testlib,
         )
-        return EngineScorer(engine, no_cache=no_cache)
 
     from verifier.cli.scoring import DataSet, Report, ScoringRun, numbers
     from verifier.data import Selection, parse_shard
@@ -202,6 +196,6 @@ def score(
         )
         data.check(output)
         run = ScoringRun(data, output, report, resume=resume, repeat=repeat, ks=numbers(passes))
-        return await run.work(open_scorer, {"server": server or ""})
+        return await run.work(opened, {"server": server or ""})
 
     execute(work)

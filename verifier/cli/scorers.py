@@ -11,7 +11,7 @@ import json
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from verifier.data import Row
 from verifier.errors import (
@@ -293,3 +293,28 @@ async def open_gateway(
         patience_s=patience_s,
         say=say,
     )
+
+
+async def open_scorer(
+    server: str | None,
+    *,
+    no_cache: bool,
+    patience_s: float = 0.0,
+    say: Callable[[str], None] = lambda _: None,
+    **sandbox: Any,
+) -> RowScorer:
+    """Over the gateway that is named, else with a sandbox of this process.
+
+    Args:
+        server: As `--server` has it.
+        no_cache: Run each program, also one whose result is known.
+        patience_s: Of a row for a gateway that is away.
+        say: Gets what a user should know meanwhile.
+        sandbox: The arguments of `open_engine`, which say what it raises.
+
+    Raises:
+        GatewayUnavailableError: Nobody answers at `server`.
+    """
+    if server is not None:
+        return await open_gateway(server, no_cache=no_cache, patience_s=patience_s, say=say)
+    return EngineScorer(await open_engine(**sandbox), no_cache=no_cache)
