@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 
 import grpc
@@ -9,6 +10,9 @@ import pytest
 from google.rpc import error_details_pb2
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_status import rpc_status
+
+from verifier.types import Outcome, Result
+from verifier.v1 import verifier_pb2 as pb
 
 
 async def test_too_many_open_calls_are_refused_and_probes_are_not(serve, request_of):
@@ -39,6 +43,38 @@ async def test_a_call_without_a_message_is_refused(serve):
     with pytest.raises(grpc.aio.AioRpcError, match="message: missing") as caught:
         await call(iter(()))
     assert caught.value.code() is grpc.StatusCode.INVALID_ARGUMENT
+
+
+async def test_a_full_queue_refuses_before_anything_of_the_message_came(serve, request_of):
+    running = await serve(max_queue=1)
+    leave = asyncio.Event()
+
+    async def wait(task):
+        await leave.wait()
+        return Result(Outcome.INFRA_ERROR, error="x")
+
+    running.engine.on_score = wait
+    first = asyncio.ensure_future(running.stub.Score(request_of()))
+    await running.engine.entered.wait()
+    for method in ("Score", "Run", "PutSuite"):
+        call = running.channel.stream_unary(f"/verifier.v1.Verifier/{method}")()  # sends nothing
+        assert await call.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
+        retry = error_details_pb2.RetryInfo()
+        assert any(
+            detail.Unpack(retry) for detail in (await rpc_status.aio.from_call(call)).details
+        )
+    # What is no request is answered, and one of a stream is refused in it.
+    assert (await running.stub.GetInfo(pb.GetInfoRequest())).version
+    stream = running.stub.ScoreStream()
+    await stream.write(request_of("a"))
+    answer = await stream.read()
+    assert (answer.request_id, answer.error_code) == (
+        "a",
+        grpc.StatusCode.RESOURCE_EXHAUSTED.value[0],
+    )
+    stream.cancel()
+    leave.set()
+    await first
 
 
 async def test_probes_have_a_bound_of_their_own(serve, request_of, monkeypatch):

@@ -1,10 +1,12 @@
-"""One request is taken in per turn of the loop."""
+"""One request is taken in per turn of the loop, and calls that come in go first."""
 
 from __future__ import annotations
 
 import asyncio
-import itertools
 
+import pytest
+
+from verifier.gateway import turns as module
 from verifier.gateway.turns import Turns
 
 
@@ -27,10 +29,36 @@ async def test_one_per_turn_and_higher_priorities_first():
         await asyncio.sleep(0)
     names, when = zip(*order, strict=True)
     assert names == ("a", "urgent", "b", "c")
-    # Turns are left free between two, so that the loop takes new calls in.
-    assert all(later - earlier > 1 for earlier, later in itertools.pairwise(when[1:]))
     assert len(set(when)) == len(when)
     await asyncio.gather(*tasks, return_exceptions=True)
     # With nobody in line it is given at once.
     await asyncio.sleep(0)
     await asyncio.wait_for(turns.take(0), 1)
+
+
+@pytest.mark.parametrize("quiet", [False, True])
+async def test_calls_that_come_in_go_first_within_a_bound(monkeypatch, quiet):
+    monkeypatch.setattr(module, "_QUIET_S", 1e-4 if quiet else 1e9)
+    turns, given = Turns(), []
+
+    async def come(name):
+        await turns.take(0)
+        given.append(name)
+
+    turns.came()
+    tasks = [asyncio.create_task(come(name)) for name in "abc"]
+    if quiet:  # nothing else comes: all of them get their turns
+        await asyncio.gather(*tasks)
+        return
+    for _ in range(20):
+        await asyncio.sleep(0)
+    assert given == ["a"]
+    for _ in range(module._MOST_CALLS):
+        turns.came()
+    turns._next(asyncio.get_running_loop())  # the timer, which is not to be waited for
+    for _ in range(20):
+        await asyncio.sleep(0)
+    assert given == ["a", "b"]
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)

@@ -137,10 +137,7 @@ class Admission:
             OverloadedError: It is full, or the client's quota is used up; says which.
             GatewayUnavailableError: The gateway is starting or shutting down.
         """
-        if self._closed:
-            raise GatewayUnavailableError(self._closed)
-        if self._requests >= self._max_requests:
-            raise self._full(f"{self._requests} requests")
+        self.knock()
         if self._requests:
             self._check(size)
         self.quotas.take(client, size, quota)
@@ -148,6 +145,18 @@ class Admission:
         self._bytes += size
         self._idle.clear()
         return Ticket(self, size, client, quota)
+
+    def knock(self) -> None:
+        """Whether there is a place for a request of which nothing is known.
+
+        Raises:
+            OverloadedError: There is none.
+            GatewayUnavailableError: The gateway is starting or shutting down.
+        """
+        if self._closed:
+            raise GatewayUnavailableError(self._closed)
+        if self._requests >= self._max_requests:
+            raise self._full(f"{self._requests} requests")
 
     def grow(self, size: int, client: str, quota: Quota | None) -> None:
         """Count more bytes of a request that is admitted already (`Ticket` does).

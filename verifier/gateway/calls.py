@@ -1,7 +1,7 @@
 """How many calls may be open, and how long the message of a unary one may take to arrive.
 
 gRPC has a bound for calls of its own, which refuses without saying when to come back; ours says it,
-before anything of the message is read.
+before anything of the message is read. So does a queue that is full.
 
 gRPC also receives a message before it calls a handler, and a client that sends half of one, and
 stays, would hold what it sent for as long as it likes. So each unary handler is served as one that
@@ -42,12 +42,19 @@ class GrpcCalls(Interceptor):  # type: ignore[misc]
     Args:
         max_calls: Calls that may be open at once, streams among them; asked for at each call.
         timeout_s: Seconds for a message.
+        knock: Told the method of each call that is not a probe; raises what refuses it.
     """
 
-    def __init__(self, max_calls: Callable[[], int], timeout_s: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        max_calls: Callable[[], int],
+        timeout_s: Callable[[], float],
+        knock: Callable[[str], None] = lambda _: None,
+    ) -> None:
         """None is open."""
         self._max_calls = max_calls
         self._timeout_s = timeout_s
+        self._knock = knock
         self._open = 0
         self._probes = 0
         # Method -> its handler, and what is served in its place.
@@ -63,6 +70,11 @@ class GrpcCalls(Interceptor):  # type: ignore[misc]
         held = self._probes if probe else self._open
         if held >= (_MAX_PROBES if probe else self._max_calls()):
             return refusing(OverloadedError(f"{held} calls are open", _RETRY_AFTER_S))
+        if not probe:
+            try:
+                self._knock(handler_call_details.method.rpartition("/")[2])
+            except VerifierError as exc:
+                return refusing(exc)
         task = asyncio.current_task()
         if task is not None:  # it is the call's: the interceptors run in it, and the handler does
             if probe:

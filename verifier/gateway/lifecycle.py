@@ -128,6 +128,7 @@ class Gateway:
                 GrpcCalls(
                     lambda: 2 * self._settings.max_queue + 64,
                     lambda: self._settings.receive_timeout_s,
+                    service.knock,
                 ),
             ),
             options=server_options(settings),

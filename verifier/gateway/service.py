@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from verifier.config import Settings
-from verifier.errors import DeadlineError, RequestError, SuiteError
+from verifier.errors import DeadlineError, RequestError, SuiteError, VerifierError
 from verifier.gateway import convert
 from verifier.gateway.admission import Admission, Ticket
 from verifier.gateway.auth import Auth
@@ -33,6 +33,8 @@ __all__ = ["Service"]
 
 # Converting a case costs about 2 us: beyond this many, it is done beside the event loop.
 _CASES_INLINE = 2000
+# Each call of these is one request. (One of a stream is answered in it; GetInfo is never refused.)
+_ONE_REQUEST = frozenset({"Score", "Run", "PutSuite"})
 
 
 class Service:
@@ -85,6 +87,22 @@ class Service:
         info = self._engine.info()
         self._backend = info.backend
         self._toolchains = dict(info.toolchains)
+
+    def knock(self, method: str) -> None:
+        """A call came in; nothing of its message was read.
+
+        Raises:
+            VerifierError: It will not be admitted, whatever it asks for.
+        """
+        self._turns.came()
+        if method not in _ONE_REQUEST:
+            return
+        try:
+            self.admission.knock()
+        except VerifierError as exc:
+            if self.sight is not None:
+                self.sight.end(self.sight.begin(method), exc)
+            raise
 
     @watched
     async def score(

@@ -5,9 +5,10 @@ thousands come at once over many streams, each turn of the loop would do that fo
 stream, and whoever needs several turns (a request that could run at once does) would wait for all
 of that each time.
 
-gRPC hands over one new call in two or three turns. So a few of them are left free between two that
-are given while others wait: else calls would come in no faster than they are worked off, and one
-that has to be refused would hear of it only when the queue before it is gone.
+Calls that are coming in go before requests that wait for their turn, within a bound: gRPC hands
+over one call at a time, by way of a thread of its own, and until it has, a call that must be
+refused hears nothing. So a turn is given when no call came for a moment, or when so many came that
+the slots could run dry.
 """
 
 from __future__ import annotations
@@ -18,7 +19,9 @@ import itertools
 
 __all__ = ["Turns"]
 
-_FREE = 4
+# What gRPC takes to hand over a call that is there already, on a machine that has much to do.
+_QUIET_S = 0.002
+_MOST_CALLS = 8
 
 
 class Turns:
@@ -29,26 +32,38 @@ class Turns:
         self._waiting: list[tuple[int, int, asyncio.Future[None]]] = []
         self._numbers = itertools.count()
         self._taken = False
+        self._calls = 0
+        self._came = 0.0
+
+    def came(self) -> None:
+        """A call came in; its request may ask for a turn, or be refused without one."""
+        self._calls += 1
+        self._came = asyncio.get_running_loop().time()
 
     async def take(self, priority: int) -> None:
         """Wait for a turn of one's own; at once when this one is free."""
         loop = asyncio.get_running_loop()
         if not self._taken:
-            self._taken = True
-            loop.call_soon(self._next, loop, _FREE)
+            self._given(loop)
             return
         future: asyncio.Future[None] = loop.create_future()
         heapq.heappush(self._waiting, (-priority, next(self._numbers), future))
         await future
 
-    def _next(self, loop: asyncio.AbstractEventLoop, free: int) -> None:
-        if free and self._waiting:
-            loop.call_soon(self._next, loop, free - 1)
+    def _given(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._taken = True
+        self._calls = 0
+        loop.call_soon(self._next, loop)
+
+    def _next(self, loop: asyncio.AbstractEventLoop) -> None:
+        while self._waiting and self._waiting[0][2].done():  # cancelled
+            heapq.heappop(self._waiting)
+        if not self._waiting:
+            self._taken = False
             return
-        while self._waiting:
-            _, _, future = heapq.heappop(self._waiting)
-            if not future.done():  # else cancelled
-                future.set_result(None)
-                loop.call_soon(self._next, loop, _FREE)
-                return
-        self._taken = False
+        quiet_s = loop.time() - self._came
+        if quiet_s < _QUIET_S and self._calls < _MOST_CALLS:
+            loop.call_later(_QUIET_S - quiet_s, self._next, loop)
+            return
+        heapq.heappop(self._waiting)[2].set_result(None)
+        self._given(loop)
