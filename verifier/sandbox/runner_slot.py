@@ -19,6 +19,8 @@ from typing import Any
 from verifier.errors import BackendError, SlotError
 from verifier.runner.agent import frames
 from verifier.sandbox.base import CompileJob, RunJob
+from verifier.sandbox.frame_stream import FrameStream
+from verifier.sandbox.watchdog import Watchdog
 from verifier.types import CompileFacts, Killer, Limits, RunFacts
 
 logger = logging.getLogger(__name__)
@@ -27,12 +29,7 @@ logger = logging.getLogger(__name__)
 # artifact.
 GRACE_S = 20.0
 CANCEL_S = 5.0
-# How often a slot that is silent is looked at from outside; stopped so often in a row is stopped.
-LOOK_S = 1.0
-LOOKS = 2
 MESSAGE_HEAD = 4096
-# Standard output, standard error, and a value or an artifact.
-_BLOBS = 3
 # What a slot's cgroup is bounded by at the least, above its own idle use: kernel memory that stays
 # charged, and a runner in the same group (a container) that has grown (seen: 6 MiB), would make a
 # smaller bound impossible to set.
@@ -56,51 +53,40 @@ def limits_to_wire(limits: Limits) -> dict[str, Any]:
     }
 
 
-_COUNTS = (
-    "cpu_ns",
-    "wall_ns",
-    "memory",
-    "oom_kills",
-    "stdout_total",
-    "stderr_total",
-    "run_delay_ns",
-    "ended_ns",
-)
+# The last one, "gone", is what a runner tells itself.
+_KILLERS = tuple(Killer(name) for name in frames.KILLERS[:-1])
 
 
-def facts_from_wire(header: dict[str, Any], blobs: Sequence[bytes]) -> RunFacts:
-    """One run's facts.
+def facts_from_wire(head: bytes, body: bytes) -> RunFacts:
+    """One run's facts, of their frame.
 
     Raises:
         ProtocolError: They are no such thing.
     """
-    try:
-        if any(type(header[name]) is not int for name in _COUNTS) or any(
-            type(header[name]) not in (int, type(None)) for name in ("exit_code", "signal")
-        ):
-            raise frames.ProtocolError("facts of the wrong type")
-        return _facts(header, blobs)
-    except (LookupError, ValueError, ArithmeticError) as e:
-        raise frames.ProtocolError(f"malformed facts: {e!r}") from None
-
-
-def _facts(header: dict[str, Any], blobs: Sequence[bytes]) -> RunFacts:
+    if len(head) != frames.FACTS.size or head[0] != frames.FACTS_MARK:
+        raise frames.ProtocolError("facts of another size")
+    _, killer, flags, exit_code, signal, *numbers = frames.FACTS.unpack(head)
+    cpu_ns, wall_ns, memory, oom_kills, stdout_total, stderr_total, *numbers = numbers
+    run_delay_ns, ended_ns, stdout, stderr, value = numbers
+    errors = stdout + stderr
+    if killer >= len(_KILLERS) or exit_code < -1 or signal < -1 or errors + value != len(body):
+        raise frames.ProtocolError("malformed facts")
     return RunFacts(
-        exit_code=header["exit_code"],
-        signal=header["signal"],
-        killer=Killer(header["killer"]),
-        cpu_time_s=header["cpu_ns"] / 1e9,
-        wall_time_s=header["wall_ns"] / 1e9,
-        memory_bytes=header["memory"],
-        oom_kills=header["oom_kills"],
-        stdout=blobs[0],
-        stderr=blobs[1],
-        stdout_bytes=header["stdout_total"],
-        stderr_bytes=header["stderr_total"],
-        returned=blobs[2] if header["value"] and blobs[2] else None,
-        run_delay_s=header["run_delay_ns"] / 1e9,
-        ended_ns=header["ended_ns"],
-        uncompiled=header.get("uncompiled") is True,
+        exit_code=None if exit_code < 0 else exit_code,
+        signal=None if signal < 0 else signal,
+        killer=_KILLERS[killer],
+        cpu_time_s=cpu_ns / 1e9,
+        wall_time_s=wall_ns / 1e9,
+        memory_bytes=memory,
+        oom_kills=oom_kills,
+        stdout=body[:stdout],
+        stderr=body[stdout:errors],
+        stdout_bytes=stdout_total,
+        stderr_bytes=stderr_total,
+        returned=body[errors:] if flags & frames.HAS_VALUE and value else None,
+        run_delay_s=run_delay_ns / 1e9,
+        ended_ns=ended_ns,
+        uncompiled=bool(flags & frames.UNCOMPILED),
     )
 
 
@@ -148,8 +134,7 @@ class RunnerSlot:
         self._closed = False
         self._last_artifact: bytes | None = None
         self._program = 0
-        self._reader: asyncio.StreamReader
-        self._writer: asyncio.StreamWriter
+        self._stream: FrameStream
         self._sock: socket.socket
         self.ready: dict[str, Any] = {}
         self.pid = 0
@@ -186,16 +171,10 @@ class RunnerSlot:
         sock.setblocking(False)  # noqa: FBT003 - its only parameter
         self._sock = sock.dup()  # asyncio's own does not send descriptors
         loop = asyncio.get_running_loop()
-        reader = self._reader = _Reader(self._gone)
-        transport, protocol = await loop.create_connection(
-            lambda: asyncio.StreamReaderProtocol(reader), sock=sock
-        )
-        self._writer = asyncio.StreamWriter(transport, protocol, reader, loop)
-        # `drain` then means sent, and a descriptor goes where it belongs in the stream.
-        self._writer.transport.set_write_buffer_limits(high=0)
+        _, self._stream = await loop.create_connection(lambda: FrameStream(self._gone), sock=sock)
         self._healthy = True
-        with self._watchdog(timeout_s):
-            header, _ = await self._read()
+        with self._watched(timeout_s):
+            header = self._header(await self._next())
         if header["op"] == "refused":
             self._healthy = False
             raise BackendError(f"the jail cannot be built here: {header.get('step')}")
@@ -225,19 +204,24 @@ class RunnerSlot:
         }
         with self._in_use(job.limits.wall_time_s):
             await self._write(header, *job.files.values())
-            answer, blobs = await self._read()
-            if answer["op"] == "missing":
-                raise ToolchainMissingError(str(answer.get("message")))
-            facts = self._facts(answer, "compiled", blobs)
+            frame = await self._next()
+            if frame[0][0] != frames.FACTS_MARK:
+                answer = self._header(frame)
+                if answer["op"] == "missing":
+                    raise ToolchainMissingError(str(answer.get("message")))
+                raise self._broken(answer.get("message", answer["op"]))
+            facts = self._facts(frame)
+            answer = self._header(await self._next())
+            if answer["op"] != "compiled":
+                raise self._broken(answer.get("message", answer["op"]))
             self._check_room()
         self._rest(answer)
         ok = answer.get("ok") is True
-        facts = dataclasses.replace(facts, returned=None)
-        message = b"" if ok else (blobs[1] or blobs[0])[:MESSAGE_HEAD]
+        message = b"" if ok else (facts.stderr or facts.stdout)[:MESSAGE_HEAD]
         return CompileFacts(
             ok=ok,
-            facts=facts,
-            artifact=blobs[2],
+            facts=dataclasses.replace(facts, returned=None),
+            artifact=facts.returned or b"",
             message=message.decode("utf-8", "replace"),
         )
 
@@ -270,27 +254,35 @@ class RunnerSlot:
         got = 0
         finished = uncompiled = False
         self._busy()
+        dog = self._watchdog(GRACE_S + job.limits.wall_time_s)
         try:
-            with self._watchdog(GRACE_S + job.limits.wall_time_s):
-                await self._write(header, artifact, *blobs)
-                await self._hand_over(job)
+            dog.watch()
+            await self._write(header, artifact, *blobs)
+            await self._hand_over(job)
             while True:
-                with self._watchdog(GRACE_S + job.limits.wall_time_s):
-                    answer, blobs = await self._read()
-                if answer["op"] == "done":
-                    finished = True
+                frame = self._stream.ready()
+                if frame is None:
+                    dog.watch()
+                    frame = await self._next()
+                dog.rest()
+                if frame[0][0] != frames.FACTS_MARK:
                     break
-                facts = self._facts(answer, "facts", blobs)
+                facts = self._facts(frame)
                 self._check_room()
                 got += 1
                 uncompiled = facts.uncompiled
                 yield facts
+            answer = self._header(frame)
+            if answer["op"] != "done":
+                raise self._broken(answer.get("message", answer["op"]))
+            finished = True
             if got != len(job.inputs) and not uncompiled:
                 self._healthy = False
                 raise SlotError(f"{self._name}: {got} answers for {len(job.inputs)} runs")
             self._last_artifact = job.artifact
             self._rest(answer)
         finally:
+            dog.close()
             if not finished:
                 await self._stop_batch()
 
@@ -300,8 +292,8 @@ class RunnerSlot:
             return
         self._closed = True
         self._healthy = False
-        if hasattr(self, "_writer"):
-            self._writer.transport.abort()
+        if hasattr(self, "_stream"):
+            self._stream.abort()
             self._sock.close()
         await self._on_close()
 
@@ -329,11 +321,11 @@ class RunnerSlot:
         if not self._healthy:
             return
         try:
-            with self._watchdog(CANCEL_S):
+            with self._watched(CANCEL_S):
                 await self._write({"op": "cancel"})
                 while True:
-                    header, _ = await self._read()
-                    if header["op"] == "done":
+                    frame = await self._next()
+                    if frame[0][0] != frames.FACTS_MARK and self._header(frame)["op"] == "done":
                         break
         except BaseException:
             self._healthy = False
@@ -349,7 +341,7 @@ class RunnerSlot:
         self._busy()
         clean = False
         try:
-            with self._watchdog(GRACE_S + wall_time_s):
+            with self._watched(GRACE_S + wall_time_s):
                 yield
             clean = True
         except ToolchainMissingError:
@@ -360,47 +352,40 @@ class RunnerSlot:
                 self._healthy = False
 
     @contextlib.contextmanager
-    def _watchdog(self, timeout_s: float) -> Any:
-        """Abort the connection when the runner takes too long, or is seen to be stopped.
-
-        The read then ends as if it had died.
-        """
-        loop = asyncio.get_running_loop()
-        handle = loop.call_later(timeout_s, self._writer.transport.abort)
-        looking: list[asyncio.Task[None]] = []
-        look = None
-        if self._stopped is not None:
-            stopped = self._stopped
-            look = loop.call_later(
-                LOOK_S, lambda: looking.append(loop.create_task(self._look(stopped)))
-            )
+    def _watched(self, timeout_s: float) -> Any:
+        """Watch all that is done in this block, as one wait."""
+        dog = self._watchdog(timeout_s)
+        dog.watch()
         try:
             yield
         finally:
-            handle.cancel()
-            if look is not None:
-                look.cancel()
-            for task in looking:
-                task.cancel()
+            dog.close()
 
-    async def _look(self, stopped: Callable[[], Awaitable[bool]]) -> None:
-        seen = 0
-        while seen < LOOKS:
-            seen = seen + 1 if await stopped() else 0
-            await asyncio.sleep(LOOK_S)
+    def _watchdog(self, timeout_s: float) -> Watchdog:
+        """Aborts the connection: the read then ends as if the runner had died."""
+        return Watchdog(timeout_s, self._stream.abort, self._stopped, self._seen_stopped)
+
+    def _seen_stopped(self) -> None:
         self._trouble = "the runner is stopped"
-        self._writer.transport.abort()
+        self._stream.abort()
 
-    def _facts(self, header: dict[str, Any], op: str, blobs: Sequence[bytes]) -> RunFacts:
-        """The facts in a frame that has to be of this kind, with three blobs."""
+    def _facts(self, frame: tuple[bytes, bytes]) -> RunFacts:
         try:
-            if header["op"] == op and len(blobs) == _BLOBS:
-                return facts_from_wire(header, blobs)
-            problem = header.get("message", header["op"])
+            return facts_from_wire(*frame)
         except frames.ProtocolError as e:
-            problem = e
+            raise self._broken(e) from e
+
+    def _header(self, frame: tuple[bytes, bytes]) -> dict[str, Any]:
+        """A header that is JSON, of a frame without a body."""
+        try:
+            header: dict[str, Any] = frames.checked(json.loads(frame[0]))
+        except (ValueError, RecursionError, frames.ProtocolError) as e:
+            raise self._broken(f"{self._trouble} ({type(e).__name__})") from e
+        return header
+
+    def _broken(self, problem: object) -> SlotError:
         self._healthy = False
-        raise SlotError(f"{self._name}: {problem}")
+        return SlotError(f"{self._name}: {problem}")
 
     def _check_room(self) -> None:
         if self._held_back is not None and self._held_back():
@@ -409,12 +394,15 @@ class RunnerSlot:
 
     async def _write(self, header: dict[str, Any], *blobs: bytes) -> None:
         try:
-            for buffer in frames.encode(header, *blobs):
-                self._writer.write(buffer)
-            await self._writer.drain()
-        except (ConnectionError, OSError) as e:
-            self._healthy = False
-            raise SlotError(f"{self._name}: the runner is gone ({e})") from e
+            await self._stream.write(frames.encode(header, *blobs))
+        except (ConnectionError, frames.ProtocolError) as e:
+            raise self._broken(f"the runner is gone ({e})") from e
+
+    async def _next(self) -> tuple[bytes, bytes]:
+        try:
+            return await self._stream.read()
+        except (ConnectionError, frames.ProtocolError) as e:
+            raise self._broken(f"{self._trouble} ({type(e).__name__})") from e
 
     async def _hand_over(self, job: RunJob) -> None:
         """Send descriptors behind the frame that announced them, and close our copies."""
@@ -438,41 +426,3 @@ class RunnerSlot:
                 peer.close()
             for wire in job.wires:
                 wire.close()
-
-    async def _read(self) -> tuple[dict[str, Any], list[bytes]]:
-        try:
-            head, body = frames.lengths(await self._reader.readexactly(frames.LENGTHS.size))
-            header = json.loads(await self._reader.readexactly(head))
-            data = await self._reader.readexactly(body) if body else b""
-            return frames.checked(header), _split(data, header.get("sizes", []))
-        except (
-            asyncio.IncompleteReadError,
-            ConnectionError,
-            OSError,
-            ValueError,
-            RecursionError,
-            frames.ProtocolError,
-        ) as e:
-            self._healthy = False
-            raise SlotError(f"{self._name}: {self._trouble} ({type(e).__name__})") from e
-
-
-class _Reader(asyncio.StreamReader):
-    """Says at once when the other side is gone, whether anybody reads or not."""
-
-    def __init__(self, gone: Callable[[], None]) -> None:
-        super().__init__()
-        self._tell = gone
-
-    def feed_eof(self) -> None:
-        super().feed_eof()
-        self._tell()
-
-    def set_exception(self, exc: Exception) -> None:
-        super().set_exception(exc)
-        self._tell()
-
-
-def _split(body: bytes, sizes: object) -> list[bytes]:
-    """The blobs of a frame."""
-    return [bytes(blob) for blob in frames.split(body, sizes)]

@@ -1,9 +1,11 @@
 """The framed protocol between a slot's supervisor (host side) and its runner (jail side).
 
-A frame is two big-endian 32-bit lengths, a JSON header and a body of bytes. Lengths of the blobs
-inside a body stand in the header. The supervisor sends one frame per batch of cases, not one per
-case; the runner answers with one frame per case and a last one. Any byte that arrives while a batch
-runs cancels it.
+A frame is two big-endian 32-bit lengths, a header and a body of bytes. Lengths of the blobs inside
+a body stand in the header. The supervisor sends one frame per batch of cases, not one per case; the
+runner answers with one frame per run, and a last one. Any byte that arrives while a batch runs
+cancels it.
+
+A header is a JSON object with an "op". That of a run's facts, which are sent most, is a `FACTS`.
 """
 
 import json
@@ -14,7 +16,15 @@ LENGTHS = struct.Struct(">II")
 MAX_HEADER = 64 * 1024 * 1024
 MAX_BODY = 2 * 1024 * 1024 * 1024
 
-PROTOCOL = 1
+PROTOCOL = 2
+
+# Byte order aside: mark, killer, flags, exit code, signal (each -1 for none); CPU and wall time in
+# nanoseconds, bytes of memory, out-of-memory kills, bytes of stdout and of stderr, nanoseconds in
+# the kernel's run queue, the end on the monotonic clock; lengths of stdout, stderr and the value.
+FACTS = struct.Struct(">BBBhh8q3I")
+FACTS_MARK = 1  # no JSON begins with it
+HAS_VALUE, UNCOMPILED = 1, 2
+KILLERS = ("none", "cpu", "wall", "output", "memory", "cancel", "gone")
 
 # How much, and for how long, the runner keeps to send it at once.
 TOGETHER_BYTES = 32 * 1024
@@ -26,11 +36,14 @@ class ProtocolError(Exception):
 
 
 def encode(header, *blobs):
-    """One frame as a list of buffers: small blobs are joined, as each buffer is sent by itself.
+    """One frame as a list of buffers, of a header as object or as bytes.
 
-    Big ones are not copied.
+    Small blobs are joined, as each buffer is sent by itself. Big ones are not copied.
     """
-    head = json.dumps(header, separators=(",", ":")).encode()
+    if isinstance(header, bytes):
+        head = header
+    else:
+        head = json.dumps(header, separators=(",", ":")).encode()
     small = [LENGTHS.pack(len(head), sum(map(len, blobs))), head]
     buffers = []
     for blob in blobs:
@@ -42,6 +55,27 @@ def encode(header, *blobs):
     if small:
         buffers.append(b"".join(small))
     return [buffer for buffer in buffers if len(buffer)]
+
+
+def facts_header(facts, blobs):
+    """The header of a run's facts, as bytes; `blobs` are stdout, stderr and the value."""
+    exit_code, signal = facts["exit_code"], facts["signal"]
+    return FACTS.pack(
+        FACTS_MARK,
+        KILLERS.index(facts["killer"]),
+        (HAS_VALUE if facts["value"] else 0) | (UNCOMPILED if facts["uncompiled"] else 0),
+        -1 if exit_code is None else exit_code,
+        -1 if signal is None else signal,
+        facts["cpu_ns"],
+        facts["wall_ns"],
+        facts["memory"],
+        facts["oom_kills"],
+        facts["stdout_total"],
+        facts["stderr_total"],
+        facts["run_delay_ns"],
+        facts["ended_ns"],
+        *map(len, blobs),
+    )
 
 
 def lengths(prefix):

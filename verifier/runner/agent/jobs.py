@@ -13,7 +13,6 @@ import time
 from . import frames, harness, libjail, zygote
 from .cgroups import read_number
 
-KILLERS = ("none", "cpu", "wall", "output", "memory", "cancel", "gone")
 STDERR_KEEP = 16 * 1024
 VALUE_BYTES = 64 * 1024 * 1024
 # What may be charged to the slot between runs, above what was when it began. A runner in the same
@@ -156,9 +155,8 @@ class Runner:
                         self.set_program(header, python, argv, value=wants_value, **shape)
                 if facts["killer"] == "cancel":
                     break
-                facts.update(op="facts", index=index, sizes=[len(b) for b in blobs])
-                self.channel.write_soon(facts, *blobs)
-                if facts.get("uncompiled"):
+                self.channel.write_soon(frames.facts_header(facts, blobs), *blobs)
+                if facts["uncompiled"]:
                     break
         finally:
             close_used([null], peers, wires)
@@ -336,7 +334,7 @@ class Runner:
                 "payload set-up, step %d: %s"
                 % (watch.payload_step, os.strerror(watch.payload_error))
             )
-        killer = KILLERS[watch.killer]
+        killer = frames.KILLERS[watch.killer]
         if not watch.status_ok and killer == "none":
             # Init died without a word and nobody of ours killed it: the kernel did, for memory, or
             # it is a fault.
@@ -362,6 +360,7 @@ class Runner:
             "stdout_total": watch.stdout_total,
             "stderr_total": watch.stderr_total,
             "value": bool(with_value) and watch.value_total > 0,
+            "uncompiled": False,
             "run_delay_ns": watch.run_delay_ns,
             "ended_ns": watch.ended_ns,
         }
@@ -402,13 +401,9 @@ class Runner:
                 artifact = pack(collect(header["outputs"]))
             empty("/build")
             self.settle(len(files[0]) if python else 0)
-            facts.update(
-                op="compiled",
-                tired=self.tired,
-                ok=ok and bool(artifact),
-                sizes=[len(blobs[0]), len(blobs[1]), len(artifact)],
-            )
-            self.channel.write(facts, blobs[0], blobs[1], artifact)
+            blobs[2], facts["value"] = artifact, bool(artifact)
+            self.channel.write_soon(frames.facts_header(facts, blobs), *blobs)
+            self.channel.write({"op": "compiled", "ok": ok and bool(artifact), "tired": self.tired})
         finally:
             os.close(stdin)
             empty("/build")

@@ -10,13 +10,13 @@ import os
 import threading
 import time
 
-from . import jobs
+from . import frames, jobs
 
 SAMPLE_S = 0.01
 STAT_BYTES = 16 * 1024
 # Of memory.stat: of cgroups v1 and v2. What is written to a tmpfs is in the last.
 KEYS = ("rss", "anon", "shmem")
-MEMORY = jobs.KILLERS.index("memory")
+MEMORY = frames.KILLERS.index("memory")
 # Of the container's memory, what is not a run's; sandbox/runners/promises.py has the same.
 ROOM_BYTES = 192 * 1024 * 1024
 NEARLY = 0.9

@@ -36,8 +36,8 @@ class SidecarSlot(RunnerSlot):
     @property
     def healthy(self) -> bool:
         """Also false when the container has gone while the slot was idle."""
-        return self._healthy and not self._reader.at_eof()
+        return self._healthy and not self._stream.ended
 
     def is_lost(self) -> bool:
         """Whether the other end has gone, busy or idle."""
-        return hasattr(self, "_reader") and self._reader.at_eof()
+        return hasattr(self, "_stream") and self._stream.ended
