@@ -31,9 +31,10 @@ from verifier.cli.common import (
     messages,
     only_server,
 )
-from verifier.cli.scorers import RowScorer, open_scorer
+from verifier.cli.scorers import open_scorer
 
 if TYPE_CHECKING:
+    from verifier.data import RowScorer
     from verifier.data.doctor import Examination, Finding, Reader
 
 _PATIENCE_S = 600.0

@@ -12,8 +12,7 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from verifier.cli.scorers import RowScorer
-from verifier.data import BadRow, Row
+from verifier.data import BadRow, Row, RowScorer
 from verifier.types import Outcome, Result
 
 # Rows in flight for each slot: enough that a slot never waits for a row to be read.

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
+import functools
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Annotated
 
@@ -20,11 +23,22 @@ from verifier.cli.common import (
     UnsafeOption,
     accepted,
     execute,
+    fail,
     only_server,
 )
-from verifier.cli.scorers import RowScorer, open_scorer
+from verifier.cli.scorers import open_cluster, open_scorer
+from verifier.data import RowScorer
 
 _PATIENCE_S = 600.0
+_ENGINES = ("local", "ray")
+
+
+def _engine(value: str) -> str:
+    if value in _ENGINES:
+        return value
+    near = difflib.get_close_matches(value, _ENGINES, 1)
+    hint = f"; did you mean {near[0]!r}?" if near else ""
+    raise typer.BadParameter(f"there is no {value!r}{hint} There are: {', '.join(_ENGINES)}")
 
 
 def score(
@@ -131,7 +145,10 @@ def score(
     patience: Annotated[
         float,
         typer.Option(
-            "--patience", min=0, help="Seconds that a row waits for a gateway that is away."
+            "--patience",
+            min=0,
+            help="Seconds that a row waits for a gateway that is away, or for the actors of a "
+            "cluster to come back.",
         ),
     ] = _PATIENCE_S,
     quiet: Annotated[
@@ -146,22 +163,61 @@ def score(
     image: ImageOption = None,
     runtime: RuntimeOption = None,
     testlib: TestlibOption = None,
+    engine: Annotated[
+        str,
+        typer.Option(
+            "--engine",
+            metavar="local|ray",
+            help="ray: the rows are scored by actors on a Ray cluster, each with a sandbox of its "
+            "own or, with --server, a client of the gateways.",
+            callback=_engine,
+        ),
+    ] = "local",
+    ray_address: Annotated[
+        str | None,
+        typer.Option(
+            "--ray-address",
+            metavar="HOST:PORT",
+            help="The cluster (auto: the one of this machine). Default: RAY_ADDRESS, else a Ray "
+            "that is started here for the run.",
+            show_default=False,
+        ),
+    ] = None,
+    actors: Annotated[
+        int | None,
+        typer.Option(
+            "--actors",
+            min=1,
+            help="How many, with --slots each. Default: one for each node, with its cores.",
+            show_default=False,
+        ),
+    ] = None,
 ) -> None:
     """Score a file of responses against their ground truths.
 
-    Runs a sandbox of its own, or uses a gateway (--server). Results are written in the order of the
-    rows, with a journal beside them from which --resume goes on after any crash. A row that cannot
-    be read or scored gets a result with the reason, and does not stop the rest; then the exit code
-    is 1. The first Ctrl-C finishes the rows that are being scored, the second stops at once.
+    Runs a sandbox of its own, or uses a gateway (--server), or a cluster (--engine ray). Results
+    are written in the order of the rows, with a journal beside them from which --resume goes on
+    after any crash. A row that cannot be read or scored gets a result with the reason, and does not
+    stop the rest; then the exit code is 1. The first Ctrl-C finishes the rows that are being
+    scored, the second stops at once.
     """
     only_server(
         server,
         (backend, slots, accept, image, runtime, testlib),
         f"verifier score {rows} -o {output} --server {server}",
     )
+    if engine != "ray" and (ray_address is not None or actors is not None):
+        fail(
+            ExitCode.USAGE,
+            "--ray-address and --actors are of a cluster",
+            f"verifier score {rows} -o {output} --engine ray",
+        )
+    open_rows: Callable[..., Awaitable[RowScorer]] = open_scorer
+    if engine == "ray":
+        open_rows = functools.partial(open_cluster, address=ray_address, actors=actors)
 
     async def opened() -> RowScorer:
-        return await open_scorer(
+        return await open_rows(
             server,
             no_cache=repeat > 1,
             patience_s=patience,
@@ -196,6 +252,6 @@ def score(
         )
         data.check(output)
         run = ScoringRun(data, output, report, resume=resume, repeat=repeat, ks=numbers(passes))
-        return await run.work(opened, {"server": server or ""})
+        return await run.work(opened, {"server": server or "", "engine": engine})
 
     execute(work)

@@ -7,13 +7,14 @@ language nobody knows) is INVALID_SUITE, everything else is INFRA_ERROR. Neither
 from __future__ import annotations
 
 import asyncio
+import functools
 import json
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
-from verifier.data import Row
+from verifier.data import Row, RowScorer
 from verifier.errors import (
     GatewayUnavailableError,
     InfraError,
@@ -36,23 +37,6 @@ _PROBE_S = 10.0
 _ROW_ATTEMPTS = 10
 # Between two looks at a gateway that is away.
 _PAUSE_S = 2.0
-
-
-class RowScorer(Protocol):
-    """Scores rows, many at once."""
-
-    @property
-    def slots(self) -> int:
-        """Programs that run at once."""
-        ...
-
-    async def score(self, row: Row) -> Result:
-        """Score one row. Raises nothing for a row's own faults, nor for the machinery's."""
-        ...
-
-    async def close(self) -> None:
-        """Stop what runs and free everything."""
-        ...
 
 
 class EngineScorer:
@@ -318,3 +302,44 @@ async def open_scorer(
     if server is not None:
         return await open_gateway(server, no_cache=no_cache, patience_s=patience_s, say=say)
     return EngineScorer(await open_engine(**sandbox), no_cache=no_cache)
+
+
+async def open_cluster(
+    server: str | None,
+    *,
+    no_cache: bool,
+    patience_s: float,
+    say: Callable[[str], None],
+    address: str | None = None,
+    actors: int | None = None,
+    slots: int | None = None,
+    **sandbox: Any,
+) -> RowScorer:
+    """Over a Ray cluster, whose actors hold what `open_scorer` opens.
+
+    Args:
+        server: As for `open_scorer`, as the nodes see it.
+        no_cache: As for `open_scorer`.
+        patience_s: The same; also of all rows while no actor is there.
+        say: As for `open_scorer`.
+        address: As `--ray-address` has it.
+        actors: How many; one for each node with cores, if None.
+        slots: Of each actor.
+        sandbox: The other arguments of `open_engine`.
+
+    Raises:
+        VerifierError: See `open_ray_scorer`.
+    """
+    from verifier.cli.pipeline import IN_FLIGHT_PER_SLOT
+    from verifier.data.ray_engine import open_ray_scorer
+
+    return await open_ray_scorer(
+        functools.partial(open_scorer, server, no_cache=no_cache, patience_s=patience_s, **sandbox),
+        address=address,
+        actors=actors,
+        slots=slots,
+        clients=server is not None,
+        per_slot=IN_FLIGHT_PER_SLOT,
+        patience_s=patience_s,
+        say=say,
+    )

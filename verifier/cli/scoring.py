@@ -19,13 +19,13 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from verifier._version import __version__
 from verifier.cli.common import ExitCode, console, fail, messages
 from verifier.cli.pipeline import Scored, score_rows
-from verifier.cli.scorers import RowScorer
 from verifier.cli.totals import Totals
 from verifier.data import (
     BadRow,
     Columns,
     Journal,
     Row,
+    RowScorer,
     Selection,
     columns_of,
     count_records,

@@ -9,6 +9,7 @@ from verifier.data.passing import PassAtK, pass_at_k, pass_chance
 from verifier.data.results import bad_row_to_dict, result_to_dict, to_line
 from verifier.data.rows import BadRow, Row, parse_row, read_rows
 from verifier.data.select import Selection, parse_shard
+from verifier.data.workers import RowScorer
 
 __all__ = [
     "FIELDS",
@@ -18,6 +19,7 @@ __all__ = [
     "PassAtK",
     "Record",
     "Row",
+    "RowScorer",
     "Selection",
     "bad_row_to_dict",
     "columns_of",

@@ -13,6 +13,7 @@ import logging
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from verifier._ray import deaths, import_ray, nodes_with_cores, on_node
 from verifier.errors import ConfigError, InfraError
 from verifier.reward_loop.worker import RewardLoopWorker
 
@@ -49,20 +50,10 @@ class Actors:
     ) -> None:
         self._ray = ray = started_ray()
         self._restart_s = restart_s
-        # The whole answer of a node that was lost may be lost with it.
-        self._died = (
-            ray.exceptions.RayActorError,
-            ray.exceptions.ObjectLostError,
-            ray.exceptions.OutOfMemoryError,
-        )
+        self._died = deaths(ray)
         self._met: set[int] = set()  # those that have been there
         self._late: dict[int, Any] = {}  # what those that did not answer in time were asked
-        nodes = [
-            n["NodeID"] for n in ray.nodes() if n["Alive"] and n["Resources"].get("CPU", 0) > 0
-        ]
-        if not nodes:
-            raise ConfigError("no node of this Ray cluster has a core")
-        affinity = ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy
+        nodes = nodes_with_cores(ray)
         actor = ray.remote(RewardLoopWorker)
         self.handles: list[Any] = [
             actor.options(
@@ -70,7 +61,7 @@ class Actors:
                 num_cpus=num_cpus,
                 max_restarts=-1,
                 max_task_retries=1,  # for those who call a handle by themselves
-                scheduling_strategy=affinity(node_id=nodes[i % len(nodes)], soft=True),
+                scheduling_strategy=on_node(ray, nodes[i % len(nodes)]),
             ).remote(*arguments, **settings)
             for i in range(number)
         ]
@@ -164,12 +155,7 @@ def started_ray() -> Any:
     Raises:
         ConfigError: It is absent, or not started.
     """
-    try:
-        import ray
-    except ImportError as error:
-        raise ConfigError(
-            "the reward loop needs ray: pip install 'sandbox-verifier[loop]'"
-        ) from error
+    ray = import_ray("the reward loop", "loop")
     if not ray.is_initialized():
         raise ConfigError("Ray is not started: call ray.init() first")
     return ray
