@@ -286,6 +286,7 @@ class ScoringRun:
         self._repeat = repeat
         self._totals = Totals(ks)
         self._stopping = False
+        self._stdout = sys.stdout  # as it is before a scorer may turn it away
         if output == STDOUT and (resume or report.junit):
             fail(ExitCode.USAGE, "--resume and --junit need a file of results, not standard output")
 
@@ -311,8 +312,8 @@ class ScoringRun:
 
     async def _to_stdout(self, scorer: RowScorer) -> None:
         def write(scored: Scored) -> None:
-            sys.stdout.write(to_line(self._counted(scored)))
-            sys.stdout.flush()
+            self._stdout.write(to_line(self._counted(scored)))
+            self._stdout.flush()
 
         with self._report.progress(self._data.count(), self._totals) as advance:
             await self._score(scorer, write=write, finished=lambda _: advance())

@@ -17,6 +17,7 @@ import os
 import pickle
 import signal
 import socket
+import sys
 import threading
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import Any
@@ -34,6 +35,8 @@ OpenScorer = Callable[..., Awaitable[RowScorer]]
 
 # A GCS that is there answers in milliseconds.
 _CONNECT_S = 10.0
+# Between two looks at an actor that is started again.
+_LOOK_S = 0.5
 # Until an actor has closed its sandbox.
 _CLOSE_S = 30.0
 # More than an actor ever has at once: it is the caller who bounds its rows.
@@ -61,7 +64,8 @@ class ScoringActor:
             VerifierError: It cannot; names the node.
         """
         ray = import_ray("an actor", "ray")
-        node = f"{socket.gethostname()} ({ray.util.get_node_ip_address()})"
+        address = ray.util.get_node_ip_address()
+        node = f"{socket.gethostname()} ({address}, process {os.getpid()})"
         try:
             _same_version(self._version)
             if self._scorer is None:
@@ -99,6 +103,10 @@ def _same_version(version: str) -> None:
         )
 
 
+class _Restarting(WorkerDied):
+    """Ray is starting it again, where there is room."""
+
+
 class RayWorker:
     """A `Worker` that is an actor."""
 
@@ -111,10 +119,15 @@ class RayWorker:
         self._is_there = False
 
     async def open(self) -> Opened:
-        """Wait until Ray has started it (this question may be repeated at will), and open it."""
+        """Wait until Ray has started it, and open it."""
         self._is_there = False
-        await self._answer(self._actor.__ray_ready__.options(max_task_retries=-1).remote())
-        self._is_there = True
+        while not self._is_there:
+            try:
+                await self._answer(self._once("__ray_ready__"))
+                self._is_there = True
+            except _Restarting:  # noqa: PERF203 - half a second goes by between two of them
+                # Ray would retry by itself, with a line for each time on standard output.
+                await asyncio.sleep(_LOOK_S)
         opened: Opened = await self._answer(self._once("open"))
         return opened
 
@@ -142,6 +155,8 @@ class RayWorker:
         errors = self._ray.exceptions
         try:
             return await ref
+        except errors.ActorUnavailableError as error:
+            raise _Restarting(_reason(error)) from None
         except self._died as error:
             raise WorkerDied(_reason(error)) from None
         except errors.RayTaskError as error:  # what the actor's code raised
@@ -156,17 +171,21 @@ class RayWorker:
 class RayScorer(WorkersScorer):
     """A `RowScorer` over actors; ends the Ray that was started for it."""
 
-    def __init__(self, ray: Any, actors: Sequence[Any], **options: Any) -> None:
-        """Take actors; `options` are of `WorkersScorer`."""
+    def __init__(
+        self,
+        ray: Any,
+        connection: contextlib.ExitStack,
+        actors: Sequence[Any],
+        **options: Any,
+    ) -> None:
+        """Take actors of a cluster that was connected to; `options` are of `WorkersScorer`."""
         super().__init__([RayWorker(ray, actor) for actor in actors], **options)
-        self._ray = ray
+        self._connection = connection
 
     async def close(self) -> None:
         """End the actors, and leave the cluster."""
-        try:
+        with self._connection:
             await super().close()
-        finally:
-            self._ray.shutdown()
 
 
 async def open_ray_scorer(
@@ -195,8 +214,8 @@ async def open_ray_scorer(
         VerifierError: No actor can open its scorer; names a node, and why.
     """
     ray = import_ray("--engine ray", "ray")
-    connect(ray, address)
-    try:
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(connected(ray, address))
         nodes = nodes_with_cores(ray)
         places = [nodes[i % len(nodes)] for i in range(actors or len(nodes))]
         wanted = [
@@ -213,16 +232,30 @@ async def open_ray_scorer(
             ).remote(functools.partial(open_scorer, slots=None if clients else cores), __version__)
             for node, cores in zip(places, wanted, strict=True)
         ]
-    except BaseException:
-        ray.shutdown()
-        raise
-    scorer = RayScorer(ray, handles, slots=None if clients else sum(wanted), **options)
+        scorer = RayScorer(
+            ray, stack.pop_all(), handles, slots=None if clients else sum(wanted), **options
+        )
     try:
         await scorer.start()
     except BaseException:
         await scorer.close()
         raise
     return scorer
+
+
+@contextlib.contextmanager
+def connected(ray: Any, address: str | None) -> Iterator[None]:
+    """Be a process of a cluster, which is started if none is named; see `open_ray_scorer`.
+
+    Ray prints what happens to the cluster on standard output, which is for results: meanwhile it is
+    standard error.
+    """
+    with contextlib.redirect_stdout(sys.stderr):
+        connect(ray, address)
+        try:
+            yield
+        finally:
+            ray.shutdown()
 
 
 def connect(ray: Any, address: str | None) -> None:

@@ -284,7 +284,7 @@ class WorkersScorer:
             seat.room = 0
             if not seat.gone.done():
                 seat.gone.set_result(why)
-            self._say(f"a worker on {seat.node} died ({why}): others go on with its rows")
+            self._say(f"the worker on node {seat.node} died: {why}")
             if not any(one.room for one in self._seats):
                 self._end_in(
                     self._patience_s,
@@ -300,6 +300,7 @@ class WorkersScorer:
         seat.node = opened.node
         seat.gone = _future()
         seat.room = max(1, opened.slots) * self._per_slot
+        self._say(f"a worker is on node {seat.node}, slots: {opened.slots}")
         self._hand_out()
 
     async def _listen(self, seat: _Seat) -> str:
@@ -310,7 +311,7 @@ class WorkersScorer:
                 await asyncio.wait({seat.gone, news}, return_when=asyncio.FIRST_COMPLETED)
                 if seat.gone.done():
                     return seat.gone.result()
-                self._say(f"{seat.node}: {news.result()}")
+                self._say(f"node {seat.node}: {news.result()}")
             except WorkerDied as error:
                 return str(error)
             finally:
