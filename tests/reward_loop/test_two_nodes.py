@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
 import subprocess
 import sys
 import tempfile
@@ -12,28 +10,27 @@ from pathlib import Path
 
 import pytest
 
+from tests import ray_nodes
+
 HERE = Path(__file__).parent
 
 
 @pytest.fixture(scope="module")
 def answer(tmp_path_factory):
     """What two_nodes.py saw."""
-    path = os.pathsep.join(map(str, (HERE.parents[1], HERE.parent / "rewards", HERE)))
-    # A place of its own, or another `ray.init()` of this machine would join this cluster; a short
-    # one, for the names of its sockets.
     with tempfile.TemporaryDirectory(prefix="ray") as place:
         done = subprocess.run(
             [sys.executable, str(HERE / "two_nodes.py")],
             cwd=tmp_path_factory.mktemp("two_nodes"),
-            env={**os.environ, "PYTHONPATH": path, "RAY_TMPDIR": place},
+            env=ray_nodes.environment(place, HERE.parent / "rewards", HERE),
             capture_output=True,
             text=True,
             timeout=280,
             check=False,
         )
-    lines = [line for line in done.stdout.splitlines() if line.startswith("ANSWER ")]
-    assert lines, done.stdout[-2000:] + done.stderr[-4000:]
-    return json.loads(lines[0].removeprefix("ANSWER "))
+    said = ray_nodes.answer(done.stdout.splitlines())
+    assert said, done.stdout[-2000:] + done.stderr[-4000:]
+    return said
 
 
 @pytest.mark.timeout(300)

@@ -5,25 +5,17 @@ two loops score. One has room on the other node, one has not. Prints JSON.
 from __future__ import annotations
 
 import asyncio
-import json
 import os
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import loop_scorers
 import ray
-from ray.cluster_utils import Cluster
 from reward_rollouts import CharTokenizer, make_batch
 
+from tests.ray_nodes import give_answer, two_nodes
 from verifier.reward_loop import RewardLoopManager
 
-SYSTEM = {
-    "health_check_initial_delay_ms": 0,
-    "health_check_period_ms": 200,
-    "health_check_failure_threshold": 3,
-}
-NODE = {"num_cpus": 2, "object_store_memory": 100 * 1024 * 1024}
 CORES = {"roomy": 0.25, "full": 1.25}  # of 2 on each node: with one lost, 0.5 are free on the other
 
 
@@ -65,34 +57,28 @@ class Loop:
 
 
 def main() -> None:
-    cluster = Cluster(
-        initialize_head=True,
-        head_node_args={**NODE, "_system_config": SYSTEM, "include_dashboard": False},
-    )
-    other = cluster.add_node(**NODE)
-    cluster.wait_for_nodes()
-    ray.init(address=cluster.address, log_to_driver=False, configure_logging=False)
-    threads = ThreadPoolExecutor(2)
-    try:
-        loops = {name: Loop(name, other.node_id) for name in CORES}
-        asked = {name: threads.submit(loop.score) for name, loop in loops.items()}
-        for loop in loops.values():
-            loop.wait_until_scoring()
-        cluster.remove_node(other, allow_graceful=False)
-        answer = {"lost": other.node_id}
-        for name, loop in loops.items():
-            during, calls = asked[name].result(), loop.calls()
-            single = asyncio.run(loop.manager.compute_score(make_batch(["e"])))
-            answer[name] = {
-                "during": during,
-                "calls": calls,
-                "after": loop.score(),
-                "single": single["reward_score"],
-            }
-        sys.stdout.write(f"ANSWER {json.dumps(answer)}\n")
-    finally:
-        ray.shutdown()
-        cluster.shutdown()
+    with two_nodes(num_cpus=2) as (cluster, other):
+        ray.init(address=cluster.address, log_to_driver=False, configure_logging=False)
+        threads = ThreadPoolExecutor(2)
+        try:
+            loops = {name: Loop(name, other.node_id) for name in CORES}
+            asked = {name: threads.submit(loop.score) for name, loop in loops.items()}
+            for loop in loops.values():
+                loop.wait_until_scoring()
+            cluster.remove_node(other, allow_graceful=False)
+            answer = {"lost": other.node_id}
+            for name, loop in loops.items():
+                during, calls = asked[name].result(), loop.calls()
+                single = asyncio.run(loop.manager.compute_score(make_batch(["e"])))
+                answer[name] = {
+                    "during": during,
+                    "calls": calls,
+                    "after": loop.score(),
+                    "single": single["reward_score"],
+                }
+            give_answer(answer)
+        finally:
+            ray.shutdown()
 
 
 if __name__ == "__main__":

@@ -70,6 +70,7 @@ app.command(
         "verifier score rows.jsonl -o results.jsonl",
         "verifier score rows.jsonl -o results.jsonl --backend docker --slots 4",
         "verifier score rows.jsonl -o results.jsonl --server 127.0.0.1:50051",
+        "verifier score rows.jsonl -o results.jsonl --engine ray --ray-address 10.0.0.1:6379",
         "verifier score rows.jsonl -o - | jq .status",
     )
 )(score)

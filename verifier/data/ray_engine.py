@@ -22,7 +22,7 @@ import threading
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import Any
 
-from verifier._ray import deaths, import_ray, nodes_with_cores, on_node
+from verifier._ray import Node, deaths, import_ray, nodes_with_cores, on_node
 from verifier._version import __version__
 from verifier.data.workers import Opened, RowScorer, WorkerDied, WorkersScorer
 from verifier.errors import ConfigError, InfraError, VerifierError
@@ -78,9 +78,9 @@ class ScoringActor:
         return Opened(node, self._scorer.slots)
 
     async def score(self, data: bytes) -> bytes:
-        """Score a pickled row; its pickled result."""
+        """Score a pickled row; its pickled result, or nothing where the scorer is not open."""
         if self._scorer is None:
-            raise InfraError("the scorer of this actor is not open")
+            return b""
         row = pickle.loads(data)  # noqa: S301 - from the process that started this actor
         return pickle.dumps(await self._scorer.score(row))
 
@@ -134,6 +134,8 @@ class RayWorker:
     async def score(self, row: bytes) -> bytes:
         """One task."""
         answer: bytes = await self._answer(self._score.remote(row))
+        if not answer:
+            raise _Restarting("it was started again before anybody noticed")
         return answer
 
     async def news(self) -> str:
@@ -216,12 +218,7 @@ async def open_ray_scorer(
     ray = import_ray("--engine ray", "ray")
     with contextlib.ExitStack() as stack:
         stack.enter_context(connected(ray, address))
-        nodes = nodes_with_cores(ray)
-        places = [nodes[i % len(nodes)] for i in range(actors or len(nodes))]
-        wanted = [
-            1 if clients else slots or max(1, int(node.cores) // places.count(node))
-            for node in places
-        ]
+        places = spread(nodes_with_cores(ray), actors, 1 if clients else slots)
         actor = ray.remote(ScoringActor)
         handles = [
             actor.options(
@@ -230,17 +227,28 @@ async def open_ray_scorer(
                 max_concurrency=_CALLS,
                 scheduling_strategy=on_node(ray, node),
             ).remote(functools.partial(open_scorer, slots=None if clients else cores), __version__)
-            for node, cores in zip(places, wanted, strict=True)
+            for node, cores in places
         ]
-        scorer = RayScorer(
-            ray, stack.pop_all(), handles, slots=None if clients else sum(wanted), **options
-        )
+        total = None if clients else sum(cores for _, cores in places)
+        scorer = RayScorer(ray, stack.pop_all(), handles, slots=total, **options)
     try:
         await scorer.start()
     except BaseException:
         await scorer.close()
         raise
     return scorer
+
+
+def spread(nodes: Sequence[Node], actors: int | None, cores: int | None) -> list[tuple[Node, int]]:
+    """The node of each actor, and the cores that it reserves there.
+
+    Args:
+        nodes: Taken in turn.
+        actors: One for each node, if None.
+        cores: Of each; those of its node, shared with the other actors there, if None.
+    """
+    places = [nodes[i % len(nodes)] for i in range(actors or len(nodes))]
+    return [(node, cores or max(1, int(node.cores) // places.count(node))) for node in places]
 
 
 @contextlib.contextmanager
