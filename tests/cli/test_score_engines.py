@@ -12,7 +12,7 @@ import pytest
 from tests.cli.helpers import invoke, jsonl, plain
 from verifier._ray import Node, nodes_with_cores
 from verifier.cli.common import ExitCode
-from verifier.data.ray_engine import connect, connected, spread
+from verifier.data.ray_engine import _reason, connect, connected, spread
 from verifier.errors import ConfigError, InfraError
 
 
@@ -129,3 +129,19 @@ def test_nodes_without_cores_have_no_actors():
     assert nodes_with_cores(SimpleNamespace(nodes=lambda: nodes)) == [Node("a", 2.0)]
     with pytest.raises(ConfigError, match="no node of this Ray cluster has a core"):
         nodes_with_cores(SimpleNamespace(nodes=lambda: nodes[1:]))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("The node is gone.\n\tclass_name: A\n\tpid: 1\n", "The node is gone."),
+        (
+            "It died in its creation, \x1b[36mray::A()\x1b[39m\n  File 'a.py'\nNameError: no 'b'\n",
+            "It died in its creation, ray::A() NameError: no 'b'",
+        ),
+        ("OSError: away", "OSError: away"),
+        ("", "RuntimeError"),
+    ],
+)
+def test_the_lines_of_a_message_that_say_why(text, said):
+    assert _reason(RuntimeError(text)) == said

@@ -158,12 +158,6 @@ def test_a_node_that_is_killed_costs_no_row(cluster, rows, wanted, tmp_path):
     assert run.returncode == ExitCode.INCOMPLETE, told
     assert "died: " in told
     assert verdicts(out) == wanted
-    print(
-        "T1",
-        cluster.actors,
-        {p: (psutil.Process(p).status() if psutil.pid_exists(p) else None) for p in cluster.actors},
-        cgroups(cluster.actors),
-    )
     # Whatever Ray has to say of the node, standard output is for the answer.
     assert json.loads(stdout)["rows"] == ROWS
 
@@ -190,23 +184,9 @@ def test_an_actor_that_is_killed_and_a_run_that_goes_on_with_the_local_engine(
     assert done + 20 <= begun < ROWS
     assert verdicts(out) == wanted[:begun]
 
-    print(
-        "XX",
-        actor,
-        again,
-        {p: (psutil.Process(p).status() if psutil.pid_exists(p) else None) for p in cluster.actors},
-        cgroups(cluster.actors),
-    )
     resumed = invoke("score", rows, "-o", out, "--resume", *SANDBOX)
     assert resumed.exit_code == ExitCode.INCOMPLETE, resumed.output
     assert f"going on behind {begun} rows" in resumed.stderr
-    print(
-        "XX",
-        actor,
-        again,
-        {p: (psutil.Process(p).status() if psutil.pid_exists(p) else None) for p in cluster.actors},
-        cgroups(cluster.actors),
-    )
     assert verdicts(out) == wanted
 
 

@@ -15,6 +15,7 @@ import difflib
 import functools
 import os
 import pickle
+import re
 import signal
 import socket
 import sys
@@ -310,6 +311,10 @@ def _our_signals() -> Iterator[None]:
 
 
 def _reason(error: Exception) -> str:
-    """The line of one of Ray's messages that says why: they are long."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return lines[0] if lines else type(error).__name__
+    """What one of Ray's messages says: its first line, and the last of a traceback, if it has one.
+
+    They are long, and in color.
+    """
+    text = re.sub(r"\x1b\[[0-9;]*m", "", str(error))
+    lines = [line.strip() for line in text.splitlines() if line.strip()] or [type(error).__name__]
+    return f"{lines[0]} {lines[-1]}" if "Error: " in lines[-1] and lines[1:] else lines[0]
