@@ -23,7 +23,7 @@ from tests.conftest import ACCEPTABLE
 from verifier.cli.common import ExitCode
 
 pytest.importorskip("ray", reason="the engine needs the extra 'ray'")
-ROWS = 240
+ROWS = 200
 SANDBOX = ["--backend", "namespaces", "--accept", ",".join(ACCEPTABLE)]
 TRUTH = {"inputs": ["1\n", "2\n"], "outputs": ["2\n", "4\n"]}
 
@@ -198,6 +198,25 @@ def test_an_actor_that_cannot_open_its_sandbox_says_the_node_and_why(cluster, ro
     assert run.returncode == ExitCode.USAGE
     assert re.search(r"node \S+ \(\S+, process \d+\): .*process isolates nothing", plain(told))
     assert not (tmp_path / "results.jsonl").exists()
+
+
+@pytest.mark.namespaces
+@pytest.mark.timeout(300)
+def test_actors_may_be_clients_of_gateways(cluster, rows, tmp_path):
+    out = tmp_path / "results.jsonl"
+    command = [sys.executable, "-m", "verifier.cli", "serve", "--grpc", "127.0.0.1:0"]
+    with subprocess.Popen(
+        [*command, "--backend", "fake", "--allow-unsafe"],
+        stdout=subprocess.PIPE, text=True, env=cluster.environment,
+    ) as gateway:  # fmt: skip
+        try:
+            address = gateway.stdout.readline().split()[-1]
+            with cluster.score(rows, out, "--server", address, "--limit", "20") as run:
+                _, told = run.communicate()
+        finally:
+            gateway.terminate()
+    assert run.returncode == ExitCode.INCOMPLETE, told  # the first row is broken
+    assert [result["runner"] for result in verdicts(out)[1:]] == ["fake"] * 19
 
 
 @pytest.mark.namespaces
