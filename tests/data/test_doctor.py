@@ -9,9 +9,10 @@ import pytest
 
 from tests.cli.helpers import invoke, jsonl, plain
 from tests.conftest import ACCEPTABLE
+from tests.report.results import data_of
 from verifier.cli.common import ExitCode
 from verifier.data.columns import FIELDS
-from verifier.data.doctor import KINDS, Examination, Reader
+from verifier.data.doctor import KINDS, Examination, Reader, Severity
 from verifier.data.doctor.subject import OWN_FIELDS
 from verifier.data.files import Record
 from verifier.types import Outcome, Result, Status
@@ -329,7 +330,12 @@ def test_no_planted_row_is_accused_of_another_error(found):
 
 def test_the_cleaned_file_and_the_reasons(found):
     findings, done, folder = found
-    errors = {name for kind, some in findings.items() if KINDS[kind] == "error" for name in some}
+    errors = {
+        name
+        for kind, some in findings.items()
+        if KINDS[kind].severity is Severity.ERROR
+        for name in some
+    }
     lines = (folder / "rows.jsonl").read_text().splitlines()
     kept = (folder / "clean.jsonl").read_text().splitlines()
     reasons = [
@@ -420,23 +426,31 @@ def test_a_flag_names_one_column():
     assert not OWN_FIELDS.keys() & FIELDS.keys()
 
 
-def test_the_page_holds_every_finding_and_nothing_of_it_is_markup(tmp_path):
+def test_the_page_holds_every_finding_and_what_the_rows_say(tmp_path):
     rows = [{"id": "<b>&", "data_source": "<script>", "ground_truth": ""}, *clean_rows()[:1]]
     out = tmp_path / "page.html"
     findings, _ = examined(tmp_path, "--no-run", "--html", out, rows=rows)
-    text = out.read_text()
+    made = data_of(out.read_text())
+    assert [kind[0] for kind in made["kinds"]] == list(findings)
     assert set(findings) == {"no-route", "empty-ground-truth"}
-    assert all(f"<strong>{kind}</strong>" in text for kind in findings)
-    assert "&lt;b&gt;&amp;" in text
-    assert "<script" not in text
-    assert "2 rows, 1 with findings, 1 without." in text
+    assert made["columns"]["id"] == ["<b>&", "<b>&"]
+    assert (made["rows"], made["errors"], made["faulty"]) == (2, 1, 1)
+    assert made["excerpts"] == {"0": []}  # it has neither prompt nor ground truth
+    examined(tmp_path, "--no-run", "--html", out, rows=planted()["no-route"])
+    (parts,) = data_of(out.read_text())["excerpts"].values()
+    assert [name for name, _ in parts] == ["Prompt", "Ground truth", "Reference"]
+    assert parts[0][1].endswith("Combine the ends, variant no-route.")
 
 
-def test_a_page_that_cannot_be_written_is_an_error_of_one_line(tmp_path):
+@pytest.mark.parametrize("name", ["no/page.html", "rows.jsonl"])
+def test_a_page_that_cannot_be_written_is_an_error_before_anything_is_run(tmp_path, name):
     file = jsonl(tmp_path / "rows.jsonl", *clean_rows()[:1])
-    done = invoke("doctor", "data", file, "--no-run", "--html", tmp_path / "no" / "page.html")
+    before = file.read_bytes()
+    done = invoke("doctor", "data", file, "--html", tmp_path / name)
     assert done.exit_code == ExitCode.USAGE
-    assert "cannot write" in plain(done.stderr)
+    said = plain(done.stderr)
+    assert "cannot write" in said or "would be overwritten" in said
+    assert file.read_bytes() == before
 
 
 def test_a_fault_of_the_sandbox_is_said_and_accuses_nobody():

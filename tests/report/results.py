@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 from verifier.data import Row, result_to_dict, to_line
 from verifier.types import CaseResult, Extraction, Outcome, Result, Status, Timing
@@ -59,3 +60,10 @@ def data_file(path, rows):
 
 
 _FIELDS = ("id", "data_source", "response", "ground_truth")
+
+
+def data_of(page: str):
+    """What a page's script finds."""
+    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)
+    assert found is not None
+    return json.loads(found[1])

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from tests.cli.helpers import invoke, plain
-from tests.report.results import SOURCE, data_file, fault, result_of, row_of, written
+from tests.report.results import SOURCE, data_file, data_of, fault, result_of, row_of, written
 from verifier.cli.common import ExitCode
 from verifier.data import result_to_dict
 from verifier.errors import DataError
@@ -25,12 +25,6 @@ HOSTILE = "</script><script>alert(1)</script><!-- <img src=x onerror=alert(1)> &
 
 def dicts(*pairs):
     return [result_to_dict(result, row) for row, result in pairs]
-
-
-def data_of(page: str):
-    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)
-    assert found is not None
-    return json.loads(found[1])
 
 
 # ---------------------------------------------------------------- figures

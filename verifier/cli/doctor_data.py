@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -35,7 +35,7 @@ from verifier.cli.scorers import open_scorer
 
 if TYPE_CHECKING:
     from verifier.data import RowScorer
-    from verifier.data.doctor import Examination, Finding, Reader
+    from verifier.data.doctor import Examination, Finding, Reader, Subject, Unreadable
 
 _PATIENCE_S = 600.0
 # Rows whose programs run at once, for each slot: a row runs one program after the other.
@@ -129,6 +129,7 @@ def doctor_data(
     references do not, verdicts that change between runs, repeated rows, prompts that give the tests
     away. The exit code is 1 when there are errors; warnings alone are 0. See docs/doctor-data.md.
     """
+    from verifier.data import records
     from verifier.data.doctor import KINDS, Examination, Options, Reader
 
     unknown = sorted({*(drop or ()), *(keep or ())} - KINDS.keys())
@@ -136,6 +137,8 @@ def doctor_data(
         fail(ExitCode.USAGE, f"no such kind: {unknown[0]}; known: {', '.join(KINDS)}")
     if not file.exists():
         fail(ExitCode.USAGE, f"{file} does not exist")
+    if html is not None and html.exists() and html.samefile(file):
+        fail(ExitCode.USAGE, f"{file} would be overwritten by the page: name another")
 
     only_server(
         server,
@@ -159,6 +162,10 @@ def doctor_data(
         )
 
     async def work() -> ExitCode:
+        if html is not None:
+            from verifier.report import check_page
+
+            check_page(html)
         reader = Reader(column or (), file.name.split(".")[0])
         options = Options(frozenset(source or ()), max_cases, max_tokens=max_tokens, repeat=repeat)
         examination = Examination(options)
@@ -169,7 +176,7 @@ def doctor_data(
             if scorer is not None:
                 await scorer.close()
         if html is not None:
-            _write_page(html, file, examination)
+            _write_page(html, file, examination, reader.read(records(file)))
         return _end(
             examination, file, clean, frozenset(drop or ()), frozenset(keep or ()), limit, as_json
         )
@@ -221,11 +228,15 @@ def _bound(
     return lambda: examination.run(subject, suite, scorer.score)
 
 
-def _write_page(html: Path, file: Path, examination: Examination) -> None:
-    from verifier.data.doctor import by_kind, page
-    from verifier.report import write_page
+def _write_page(
+    html: Path, file: Path, examination: Examination, subjects: Iterable[Subject | Unreadable]
+) -> None:
+    from verifier.data.doctor import by_kind
+    from verifier.report import FindingsPage, write_page
 
-    write_page(page(file.name, examination.rows, by_kind(examination.findings())), html)
+    page = FindingsPage(examination.rows, by_kind(examination.findings()))
+    page.add_excerpts(subjects)
+    write_page(page.html(file.name), html)
 
 
 def _end(
@@ -265,6 +276,8 @@ def _end(
 def _as_json(
     rows: int, errors: int, faulty: int, groups: dict[str, list[Finding]], kept: int | None
 ) -> dict[str, Any]:
+    from verifier.data.doctor import KINDS
+
     told: dict[str, Any] = {"rows": rows, "rows_with_errors": errors, "rows_with_findings": faulty}
     if kept is not None:
         told["rows_kept"] = kept
@@ -272,6 +285,7 @@ def _as_json(
         {
             "name": name,
             "severity": some[0].severity.value,
+            "advice": KINDS[name].advice,
             "count": len(some),
             "rows": [finding.to_dict() for finding in some],
         }

@@ -1,12 +1,25 @@
-"""Results as one HTML file that needs nothing beside it: no server, no network, no other file."""
+"""Results, or what the data doctor found, as one HTML file that needs nothing beside it.
+
+No server, no network, no other file. `page` is the shell of both pages.
+"""
 
 from __future__ import annotations
 
 from verifier.report.figures import Collected, collect
-from verifier.report.page import render, write_page
+from verifier.report.findings import FindingsPage
+from verifier.report.page import check_page, render, write_page
 from verifier.report.samples import add_samples
 
-__all__ = ["Collected", "add_samples", "collect", "render", "report_page", "write_page"]
+__all__ = [
+    "Collected",
+    "FindingsPage",
+    "add_samples",
+    "check_page",
+    "collect",
+    "render",
+    "report_page",
+    "write_page",
+]
 
 
 def report_page(found: Collected, *, title: str, facts: dict[str, str]) -> str:

@@ -15,6 +15,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from verifier.report.texts import Texts
+
 __all__ = ["Collected", "collect", "wilson"]
 
 _Z_95 = 1.959964
@@ -24,21 +26,6 @@ _MAX_CASES = 3
 _MAX_CHARS = 2000
 _MAX_ERROR = 300
 _MEBIBYTE = 1024 * 1024
-
-
-class Texts:
-    """Texts by number."""
-
-    def __init__(self) -> None:
-        self._numbers: dict[str, int] = {}
-
-    def number(self, text: str) -> int:
-        """The same for the same text."""
-        return self._numbers.setdefault(text, len(self._numbers))
-
-    def all(self) -> list[str]:
-        """In the order of their numbers."""
-        return list(self._numbers)
 
 
 @dataclass(slots=True)

@@ -20,7 +20,7 @@ from typing import Any
 from verifier._version import __version__
 from verifier.errors import DataError
 
-__all__ = ["embedded", "render", "write_page"]
+__all__ = ["check_page", "embedded", "render", "write_page"]
 
 _FOLDER = Path(__file__).with_name("templates")
 _ESCAPES = {ord("<"): "\\u003c", ord(">"): "\\u003e", ord("&"): "\\u0026"}
@@ -71,6 +71,17 @@ def embedded(data: object) -> str:
     """
     text = json.dumps(data, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
     return text.translate(_ESCAPES)
+
+
+def check_page(output: Path) -> None:
+    """Find out before hours of work that a page could not be made, or not be written.
+
+    Raises:
+        DataError: jinja2 is not installed, or there is no such folder.
+    """
+    _templates()
+    if not output.parent.is_dir():
+        raise DataError(f"cannot write {output}: there is no folder {output.parent}")
 
 
 def write_page(page: str, output: Path) -> None:

@@ -11,8 +11,7 @@ from __future__ import annotations
 from verifier.data.doctor.clean import reasons_file, write_clean
 from verifier.data.doctor.examination import Examination, Options, dropped
 from verifier.data.doctor.finding import KINDS, Finding, Severity, by_kind
-from verifier.data.doctor.page import page
-from verifier.data.doctor.subject import Reader, Subject
+from verifier.data.doctor.subject import Reader, Subject, Unreadable
 
 __all__ = [
     "KINDS",
@@ -22,9 +21,9 @@ __all__ = [
     "Reader",
     "Severity",
     "Subject",
+    "Unreadable",
     "by_kind",
     "dropped",
-    "page",
     "reasons_file",
     "write_clean",
 ]

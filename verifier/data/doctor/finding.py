@@ -18,34 +18,109 @@ class Severity(str, Enum):
 
 
 _E, _W = Severity.ERROR, Severity.WARNING
-# Name -> severity. The names are stable: --drop, --keep and scripts go by them.
-KINDS: dict[str, Severity] = {
-    "unreadable-row": _E,
-    "no-route": _E,
-    "missing-ground-truth": _E,
-    "empty-ground-truth": _E,
-    "undecodable-ground-truth": _E,
-    "mismatched-ground-truth": _E,
-    "bad-ground-truth": _E,
-    "contradictory-cases": _E,
-    "trivial-empty": _E,
-    "trivial-echo": _E,
-    "trivial-constant": _E,
-    "no-reference-passes": _E,
-    "limits-too-tight": _E,
-    "flaky": _E,
-    "interactive": _E,
-    "duplicate-id": _E,
-    "duplicate": _E,
-    "near-duplicate": _W,
-    "same-tests": _W,
-    "multi-answer": _W,
-    "huge-suite": _W,
-    "prompt-reveals-tests": _W,
-    "prompt-reveals-solution": _W,
-    "no-code": _W,
-    "truncated": _W,
-    "not-run": _W,
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of fault: how bad it is, and what a person does about it."""
+
+    severity: Severity
+    advice: str
+
+
+# The names are stable: --drop, --keep and scripts go by them.
+KINDS: dict[str, Kind] = {
+    "unreadable-row": Kind(
+        _E,
+        "Mend the line: what is wrong with it, and in which field, is the reason.",
+    ),
+    "no-route": Kind(
+        _E,
+        "Correct the row's data_source, register a scorer for it, or name it with --source "
+        "where training has one.",
+    ),
+    "missing-ground-truth": Kind(
+        _E,
+        "Give the row its tests or its answer, name the column that has them (--column "
+        "ground_truth=...), or drop it.",
+    ),
+    "empty-ground-truth": Kind(
+        _E,
+        "Give the row its tests or its answer again, or drop it: nothing can pass, or "
+        "everything does.",
+    ),
+    "undecodable-ground-truth": Kind(
+        _E,
+        "Make the ground truth anew from its source: it was cut, or is packed in a way that "
+        "no format is.",
+    ),
+    "mismatched-ground-truth": Kind(
+        _E,
+        "Bring the ground truth into the form that its scorer takes, as the reason says.",
+    ),
+    "bad-ground-truth": Kind(_E, "Correct the field that the reason names."),
+    "contradictory-cases": Kind(
+        _E,
+        "Correct the wrong answer, or give the suite a checker if both answers are right.",
+    ),
+    "trivial-empty": Kind(
+        _E,
+        "Add cases that expect something; until then the row pays programs that do nothing.",
+    ),
+    "trivial-echo": Kind(_E, "Add cases whose answer is not their input."),
+    "trivial-constant": Kind(
+        _E,
+        "Add cases with other answers; until then one printed constant is paid.",
+    ),
+    "no-reference-passes": Kind(
+        _E,
+        "Run a reference by hand: the tests are wrong, or it is, or the answers need a checker.",
+    ),
+    "limits-too-tight": Kind(
+        _E,
+        "Raise the row's limits: CPU time to twice what the reference takes, or more.",
+    ),
+    "flaky": Kind(
+        _E,
+        "Look for time, chance and unordered output in the tests; run again with a higher "
+        "--repeat.",
+    ),
+    "interactive": Kind(
+        _E,
+        "Give the row an interactor (docs/checkers.md), or drop it: plain tests judge a "
+        "dialog wrongly.",
+    ),
+    "duplicate-id": Kind(_E, "Rename one of them: results and joins go by the id."),
+    "duplicate": Kind(_E, "Drop it, or it counts double."),
+    "near-duplicate": Kind(
+        _W,
+        "Read both: keep one, or keep them together on one side of a split.",
+    ),
+    "same-tests": Kind(_W, "Read both prompts: one of them may have another problem's tests."),
+    "multi-answer": Kind(
+        _W,
+        "Give the suite a checker (docs/checkers.md), or right answers are called wrong.",
+    ),
+    "huge-suite": Kind(_W, "Take fewer or smaller cases, or be ready for what they cost."),
+    "prompt-reveals-tests": Kind(
+        _W,
+        "Take the shown cases out of the tests, or add others: the answers can be copied.",
+    ),
+    "prompt-reveals-solution": Kind(_W, "Take the solution out of the prompt."),
+    "no-code": Kind(
+        _W,
+        "Read the response: the prompt may not ask for code, or the model writes it in a way "
+        "that is not found.",
+    ),
+    "truncated": Kind(
+        _W,
+        "Raise the token limit, or mask what was cut: a program that ends in the middle says "
+        "nothing.",
+    ),
+    "not-run": Kind(
+        _W,
+        "Do what the reason says is missing, and run again: this row is not examined.",
+    ),
 }
 
 
@@ -70,7 +145,7 @@ class Finding:
     @property
     def severity(self) -> Severity:
         """Of its kind."""
-        return KINDS[self.name]
+        return KINDS[self.name].severity
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON has it, inside of its kind."""
@@ -89,5 +164,5 @@ def by_kind(findings: Iterable[Finding]) -> dict[str, list[Finding]]:
 
 
 def quoted(text: str | bytes, limit: int = 60) -> str:
-    """The head of some data, for a reason."""
-    return repr(excerpt(text, limit))
+    """The head of some data, for a reason; what cannot be printed is escaped."""
+    return f"'{excerpt(text, limit)}'"

@@ -58,7 +58,8 @@ async def probe(
         if result.outcome is Outcome.INFRA_ERROR:
             return [Finding("not-run", subject.index, subject.id, result.error)]
         if _passes(result):
-            found.append((name, f"{_TRIVIAL[name]} passes all {len(suite.cases)} cases"))
+            cases = f"all {len(suite.cases)} cases" if len(suite.cases) > 1 else "its one case"
+            found.append((name, f"{_TRIVIAL[name]} passes {cases}"))
             break
     found += await _references(subject, suite, score, repeat)
     return [Finding(name, subject.index, subject.id, reason) for name, reason in found]

@@ -13,7 +13,7 @@ from verifier.data.files import Record
 from verifier.data.rows import BadRow, Row, RowError, decode_row, row_of
 from verifier.testcases import has_known_shape
 
-__all__ = ["Reader", "Reference", "Subject"]
+__all__ = ["Reader", "Reference", "Subject", "Unreadable"]
 
 # What no other command reads, and where data sets have it; the first that is there.
 OWN_FIELDS: dict[str, tuple[str, ...]] = {

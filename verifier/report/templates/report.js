@@ -9,10 +9,6 @@ const nameOf = (row) => columns.id[row] || `line ${columns.line[row]}`;
 
 // ---------------------------------------------------------------- figures and charts
 
-function figure(value, caption, bad = false) {
-  return make("div", bad ? { class: "bad" } : {}, make("b", {}, value), make("span", {}, caption));
-}
-
 function drawFigures() {
   const { rows, scored, passed, low, high, mean, infra, broken, problems, solved } = summary;
   const range = `of ${whole.format(scored)} scored rows pass; 95 %: ${percent(low)} to ${percent(high)}`;
@@ -68,88 +64,43 @@ function drawCharts() {
     const top = Array.from({ length: size }, (_, row) => row).filter((row) => columns[column][row] > 0)
       .sort((a, b) => columns[column][b] - columns[column][a]).slice(0, 8);
     $(where).className = "short";
-    $(where).append(...top.map((row) => entry(row, [nameOf(row), badge(text("verdict", row)), columns[column][row] + unit])));
+    $(where).append(...top.map((row) => entryOf([nameOf(row), badge(text("verdict", row)), columns[column][row] + unit], () => open_(row), 2)));
   }
 }
 
 // ---------------------------------------------------------------- the table
 
-const view = { off: new Set(), query: "", source: "", language: "", order: "" };
-let haystack = null;
-
-function entry(row, cells) {
-  const made = make("button", { type: "button", class: "row" });
-  for (const [at, cell] of cells.entries()) {
-    made.append(cell instanceof Node ? cell : make("span", at > 1 && at < 6 ? { class: "n" } : at === 6 ? { class: "soft" } : {}, cell));
-  }
-  made.addEventListener("click", () => open_(row));
-  return made;
-}
-
-const list = new LongList($("rows"), (row) => {
+function tableRow(row) {
   const score = columns.score[row];
-  const made = entry(row, [
+  const cells = [
     nameOf(row), badge(text("verdict", row)), score === null ? "–" : score.toFixed(2),
-    `${columns.passed[row]} / ${columns.total[row]}`, `${columns.cpu[row].toFixed(2)} s`, `${columns.memory[row].toFixed(0)} MiB`, text("said", row)]);
+    `${columns.passed[row]} / ${columns.total[row]}`, `${columns.cpu[row].toFixed(2)} s`, `${columns.memory[row].toFixed(0)} MiB`,
+    make("span", { class: "soft" }, text("said", row))];
+  const made = entryOf(cells, () => open_(row), 5);
   made.setAttribute("title", nameOf(row));
   return made;
-});
-
-function matching() {
-  const words = view.query.toLowerCase().split(/\s+/).filter(Boolean);
-  if (words.length && haystack === null) {
-    haystack = columns.id.map((id, row) => `${id}\n${text("problem", row)}\n${text("said", row)}`.toLowerCase());
-  }
-  const off = texts.verdict.map((name) => view.off.has(name));
-  const found = [];
-  for (let row = 0; row < size; row++) {
-    if (off[columns.verdict[row]]) continue;
-    if (view.source && texts.source[columns.source[row]] !== view.source) continue;
-    if (view.language && texts.language[columns.language[row]] !== view.language) continue;
-    if (words.length && !words.every((word) => haystack[row].includes(word))) continue;
-    found.push(row);
-  }
-  if (view.order === "score") found.sort((a, b) => (columns.score[a] ?? -1) - (columns.score[b] ?? -1));
-  else if (view.order) found.sort((a, b) => columns[view.order][b] - columns[view.order][a]);
-  return found;
 }
 
-function refresh() {
-  const found = matching();
-  $("count").textContent = `${whole.format(found.length)} of ${whole.format(size)} rows`;
-  list.show(found);
-}
+const choice = (column, all) => [all, (row) => text(column, row), texts[column]];
 
-function controls() {
-  for (const { name, count } of verdicts()) {
-    const button = make("button", { type: "button", "aria-pressed": "true", "data-filter": name }, badge(name), ` ${whole.format(count)}`);
-    button.addEventListener("click", () => {
-      if (!view.off.delete(name)) view.off.add(name);
-      button.setAttribute("aria-pressed", String(!view.off.has(name)));
-      refresh();
-    });
-    $("filters").append(button);
-  }
-  for (const [column, all] of [["source", "all data sources"], ["language", "all languages"]]) {
-    const names = texts[column].filter(Boolean).sort();
-    $(column).append(make("option", { value: "" }, all), ...names.map((name) => make("option", { value: name }, name)));
-    $(column).hidden = names.length < 2;
-  }
-  for (const name of ["source", "language", "order"]) {
-    $(name).addEventListener("change", () => { view[name] = $(name).value; refresh(); });
-  }
-  let waiting = 0;
-  $("search").addEventListener("input", () => {
-    clearTimeout(waiting);
-    waiting = setTimeout(() => { view.query = $("search").value; refresh(); }, 80);
+function drawTable() {
+  explore({
+    size,
+    what: "rows",
+    fill: tableRow,
+    toggles: verdicts().map(({ name, count }) => [name, count]),
+    toggleOf: (row) => text("verdict", row),
+    selects: { source: choice("source", "all data sources"), language: choice("language", "all languages") },
+    orders: {
+      score: (a, b) => (columns.score[a] ?? -1) - (columns.score[b] ?? -1),
+      cpu: (a, b) => columns.cpu[b] - columns.cpu[a],
+      memory: (a, b) => columns.memory[b] - columns.memory[a],
+    },
+    words: (row) => `${columns.id[row]}\n${text("problem", row)}\n${text("said", row)}`,
   });
 }
 
 // ---------------------------------------------------------------- one row
-
-function part(title, ...children) {
-  return [make("h3", {}, title), ...children];
-}
 
 function caseOf(one) {
   const head = make("h3", {}, badge(one.status), `: case ${one.index}, ${one.cpu.toFixed(3)} s of CPU, ${one.memory} MiB`);
@@ -172,9 +123,8 @@ function open_(row) {
   const score = columns.score[row];
   const made = [make("p", {}, badge(text("verdict", row)), score === null ? ", no score" : `, score ${score}`,
     `, ${columns.passed[row]} of ${columns.total[row]} cases passed`)];
-  const facts = [["problem", text("problem", row)], ["data source", text("source", row)], ["language", text("language", row)],
-    ["line", columns.line[row] || ""], ["CPU", `${columns.cpu[row]} s`], ["memory", `${columns.memory[row]} MiB`]];
-  made.push(make("dl", { class: "facts" }, ...facts.filter(([, value]) => value).map(([name, value]) => make("div", {}, make("dt", {}, name), make("dd", {}, String(value))))));
+  made.push(facts([["problem", text("problem", row)], ["data source", text("source", row)], ["language", text("language", row)],
+    ["line", columns.line[row]], ["CPU", `${columns.cpu[row]} s`], ["memory", `${columns.memory[row]} MiB`]]));
   if (text("marks", row)) made.push(make("p", { class: "soft" }, `Cases: ${text("marks", row)}`));
   const failure = report.failures[row];
   if (failure) {
@@ -195,5 +145,4 @@ function open_(row) {
 
 drawFigures();
 drawCharts();
-controls();
-refresh();
+drawTable();

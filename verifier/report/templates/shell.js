@@ -15,7 +15,18 @@ function make(tag, attributes = {}, ...children) {
   return element;
 }
 
-const badge = (verdict) => make("span", { class: "verdict", "data-v": verdict }, label(verdict));
+const badge = (verdict, name = label(verdict)) => make("span", { class: "verdict", "data-v": verdict }, name);
+
+function figure(value, caption, bad = false) {
+  return make("div", bad ? { class: "bad" } : {}, make("b", {}, value), make("span", {}, caption));
+}
+
+const part = (title, ...children) => [make("h3", {}, title), ...children];
+
+function facts(entries) {
+  const given = entries.filter(([, value]) => value !== "" && value !== 0);
+  return make("dl", { class: "facts" }, ...given.map(([name, value]) => make("div", {}, make("dt", {}, name), make("dd", {}, String(value)))));
+}
 
 // ---------------------------------------------------------------- theme
 
@@ -137,6 +148,74 @@ class LongList {
     const more = rest > 0 ? [make("p", { class: "soft" }, `${whole.format(rest)} more rows are not printed: filter them first.`)] : [];
     this.element.replaceChildren(...this.entries.slice(0, PRINTED).map((entry) => this.fill(entry)), ...more);
   }
+}
+
+// One entry of a list: a button of cells; the middle ones are numbers, unless they are elements.
+function entryOf(cells, open, numbers = 0) {
+  const made = make("button", { type: "button", class: "row" });
+  for (const [at, cell] of cells.entries()) {
+    made.append(cell instanceof Node ? cell : make("span", at && at <= numbers ? { class: "n" } : {}, cell));
+  }
+  made.addEventListener("click", open);
+  return made;
+}
+
+// ---------------------------------------------------------------- a list, and what chooses from it
+
+// size, what: how many entries there are, and their name. fill(number): the element of one.
+// toggles: [name, count] of the buttons; toggleOf(number): which of them an entry belongs to.
+// selects: {id: [text for all, valueOf(number), values]}. orders: {value: comparison}.
+// words(number): what is searched. also(number): what else an entry has to be.
+// Gives a function that shows what is chosen by now.
+function explore({ size, what, fill, toggles, toggleOf, selects = {}, orders, words, also = () => true }) {
+  const view = { off: new Set(), query: "", order: "", ...Object.fromEntries(Object.keys(selects).map((id) => [id, ""])) };
+  const list = new LongList($("rows"), fill);
+  let haystack = null;
+
+  function matching() {
+    const wanted = view.query.toLowerCase().split(/\s+/).filter(Boolean);
+    if (wanted.length && haystack === null) haystack = Array.from({ length: size }, (_, at) => words(at).toLowerCase());
+    const chosen = Object.entries(selects).filter(([id]) => view[id]);
+    const found = [];
+    for (let at = 0; at < size; at++) {
+      if (view.off.size && view.off.has(toggleOf(at))) continue;
+      if (!also(at) || !chosen.every(([id, [, valueOf]]) => valueOf(at) === view[id])) continue;
+      if (wanted.length && !wanted.every((word) => haystack[at].includes(word))) continue;
+      found.push(at);
+    }
+    return view.order ? found.sort(orders[view.order]) : found;
+  }
+
+  function refresh() {
+    const found = matching();
+    $("count").textContent = `${whole.format(found.length)} of ${whole.format(size)} ${what}`;
+    list.show(found);
+  }
+
+  for (const [name, count] of toggles) {
+    const button = make("button", { type: "button", "aria-pressed": "true", "data-filter": name }, badge(name), ` ${whole.format(count)}`);
+    button.addEventListener("click", () => {
+      if (!view.off.delete(name)) view.off.add(name);
+      button.setAttribute("aria-pressed", String(!view.off.has(name)));
+      refresh();
+    });
+    $("filters").append(button);
+  }
+  for (const [id, [all, , values]] of Object.entries(selects)) {
+    const names = values.filter(Boolean).sort();
+    $(id).append(make("option", { value: "" }, all), ...names.map((name) => make("option", { value: name }, name)));
+    $(id).hidden = names.length < 2;
+  }
+  for (const id of [...Object.keys(selects), "order"]) {
+    $(id).addEventListener("change", () => { view[id] = $(id).value; refresh(); });
+  }
+  let waiting = 0;
+  $("search").addEventListener("input", () => {
+    clearTimeout(waiting);
+    waiting = setTimeout(() => { view.query = $("search").value; refresh(); }, 80);
+  });
+  refresh();
+  return refresh;
 }
 
 // ---------------------------------------------------------------- differences of texts
