@@ -139,6 +139,35 @@ ServerOption = Annotated[
         callback=_address,
     ),
 ]
+ResponsesOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--responses",
+        metavar="FILE",
+        help="The responses are in this file: joined to the rows by id.",
+        show_default=False,
+    ),
+]
+InOrderOption = Annotated[
+    bool,
+    typer.Option(
+        "--in-order",
+        help="Join --responses by order instead: the first to the first row, and so on.",
+    ),
+]
+AdapterOption = Annotated[
+    str | None,
+    typer.Option(
+        "--adapter",
+        metavar="PKG.MODULE:FN",
+        help="A function of yours (or FILE.py:FN): an object in; a row, a list of them, or "
+        "None out.",
+        show_default=False,
+    ),
+]
+LimitOption = Annotated[
+    int | None, typer.Option("--limit", min=1, help="At most so many rows.", show_default=False)
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,10 +15,14 @@ from rich.table import Table
 
 from verifier.cli.common import (
     AcceptOption,
+    AdapterOption,
     BackendOption,
     ExitCode,
     ImageOption,
+    InOrderOption,
     JsonOption,
+    LimitOption,
+    ResponsesOption,
     RuntimeOption,
     ServerOption,
     SlotsOption,
@@ -34,8 +38,9 @@ from verifier.cli.common import (
 from verifier.cli.scorers import open_scorer
 
 if TYPE_CHECKING:
-    from verifier.data import RowScorer
-    from verifier.data.doctor import Examination, Finding, Reader, Subject, Unreadable
+    from verifier.cli.scoring import DataSet
+    from verifier.data import BadRow, Record, RowScorer
+    from verifier.data.doctor import Examination, Finding, Subject, Unreadable
 
 _PATIENCE_S = 600.0
 # Rows whose programs run at once, for each slot: a row runs one program after the other.
@@ -48,7 +53,8 @@ def doctor_data(
         Path,
         typer.Argument(
             metavar="FILE",
-            help="A data set as `verifier score` reads it; responses are not needed.",
+            help="A data set as `verifier score` reads it, or the word human-eval; responses are "
+            "not needed.",
         ),
     ],
     clean: Annotated[
@@ -79,6 +85,9 @@ def doctor_data(
             show_default=False,
         ),
     ] = None,
+    adapter: AdapterOption = None,
+    responses: ResponsesOption = None,
+    in_order: InOrderOption = False,
     source: Annotated[
         list[str] | None,
         typer.Option(
@@ -92,9 +101,7 @@ def doctor_data(
     repeat: Annotated[
         int, typer.Option("--repeat", min=1, help="Run each row's best program so often.")
     ] = 3,
-    limit: Annotated[
-        int | None, typer.Option("--limit", min=1, help="At most so many rows.", show_default=False)
-    ] = None,
+    limit: LimitOption = None,
     max_cases: Annotated[
         int, typer.Option("--max-cases", min=1, help="A suite with more is huge.")
     ] = 1000,
@@ -129,17 +136,23 @@ def doctor_data(
     references do not, verdicts that change between runs, repeated rows, prompts that give the tests
     away. The exit code is 1 when there are errors; warnings alone are 0. See docs/doctor-data.md.
     """
-    from verifier.data import records
-    from verifier.data.doctor import KINDS, Examination, Options, Reader
+    from verifier.cli.scoring import DataSet
+    from verifier.data import Selection
+    from verifier.data.doctor import (
+        KINDS,
+        OWN_FIELDS,
+        Examination,
+        Options,
+        Reader,
+        dropped,
+        write_clean,
+    )
 
     unknown = sorted({*(drop or ()), *(keep or ())} - KINDS.keys())
     if unknown:
         fail(ExitCode.USAGE, f"no such kind: {unknown[0]}; known: {', '.join(KINDS)}")
-    if not file.exists():
-        fail(ExitCode.USAGE, f"{file} does not exist")
-    if html is not None and html.exists() and html.samefile(file):
-        fail(ExitCode.USAGE, f"{file} would be overwritten by the page: name another")
-
+    usual = (one for one in column or () if one.partition("=")[0] not in OWN_FIELDS)
+    data = DataSet(file, responses, in_order, tuple(usual), adapter, Selection())
     only_server(
         server,
         (backend, slots, accept, image, runtime, testlib),
@@ -161,38 +174,63 @@ def doctor_data(
             testlib=testlib,
         )
 
-    async def work() -> ExitCode:
-        if html is not None:
-            from verifier.report import check_page
+    def rows() -> Iterator[Record | BadRow]:
+        return islice(data.objects(), limit)
 
-            check_page(html)
-        reader = Reader(column or (), file.name.split(".")[0])
+    async def work() -> ExitCode:
+        name = file.name.split(".")[0]
+        reader = Reader(column or (), name, joined=responses is not None)
+        _check(data, clean, html)
         options = Options(frozenset(source or ()), max_cases, max_tokens=max_tokens, repeat=repeat)
         examination = Examination(options)
         scorer = None if no_run else await opened()
         try:
-            await _examine(file, reader, examination, scorer, limit)
+            await _examine(reader.read(rows()), examination, scorer)
         finally:
             if scorer is not None:
                 await scorer.close()
         if html is not None:
-            _write_page(html, file, examination, reader.read(records(file)))
-        return _end(
-            examination, file, clean, frozenset(drop or ()), frozenset(keep or ()), limit, as_json
-        )
+            _write_page(html, file.name, examination, reader.read(rows()))
+        kept = None
+        if clean is not None:
+            why = dropped(examination.findings(), frozenset(drop or ()), frozenset(keep or ()))
+            kept = write_clean(rows(), clean, why, _as_it_stands(data))
+        return _end(examination, clean, kept, as_json)
 
     execute(work)
 
 
+def _as_it_stands(data: DataSet) -> Path | None:
+    """The file whose records the rows are; None where they are joined, or adapted."""
+    return data.rows if data.adapter is None and data.responses is None else None
+
+
+def _check(data: DataSet, clean: Path | None, html: Path | None) -> None:
+    """Refuse what would fail, or destroy the rows, when all programs were run."""
+    data.check_input()
+    for output in (clean, html):
+        if output is None:
+            continue
+        for path in data.files():
+            if output.exists() and output.samefile(path):
+                fail(ExitCode.USAGE, f"{path} holds the rows: name another file than {output}")
+        for folder in (data.rows, data.responses):
+            if folder is not None and output.resolve().parent == folder.resolve():
+                fail(ExitCode.USAGE, f"{output} would be read as rows: name one outside {folder}")
+    if clean is not None:
+        from verifier.data.doctor import check_clean
+
+        check_clean(clean, _as_it_stands(data))
+    if html is not None:
+        from verifier.report import check_page
+
+        check_page(html)
+
+
 async def _examine(
-    file: Path,
-    reader: Reader,
-    examination: Examination,
-    scorer: RowScorer | None,
-    limit: int | None,
+    subjects: Iterable[Subject | Unreadable], examination: Examination, scorer: RowScorer | None
 ) -> None:
     """All rows: read one by one; programs of some run while further ones are read."""
-    from verifier.data import records
     from verifier.data.doctor import Subject
 
     free = asyncio.Semaphore(_ROWS_PER_SLOT * (1 if scorer is None else max(1, scorer.slots)))
@@ -205,7 +243,7 @@ async def _examine(
             free.release()
 
     try:
-        for subject in islice(reader.read(records(file)), limit):
+        for subject in subjects:
             suite = examination.look(subject)
             if scorer is None or suite is None or not isinstance(subject, Subject):
                 continue
@@ -229,32 +267,21 @@ def _bound(
 
 
 def _write_page(
-    html: Path, file: Path, examination: Examination, subjects: Iterable[Subject | Unreadable]
+    html: Path, title: str, examination: Examination, subjects: Iterable[Subject | Unreadable]
 ) -> None:
     from verifier.data.doctor import by_kind
     from verifier.report import FindingsPage, write_page
 
     page = FindingsPage(examination.rows, by_kind(examination.findings()))
     page.add_excerpts(subjects)
-    write_page(page.html(file.name), html)
+    write_page(page.html(title), html)
 
 
-def _end(
-    examination: Examination,
-    file: Path,
-    clean: Path | None,
-    drop: frozenset[str],
-    keep: frozenset[str],
-    limit: int | None,
-    as_json: bool,
-) -> ExitCode:
-    from verifier.data.doctor import Severity, by_kind, dropped, reasons_file, write_clean
+def _end(examination: Examination, clean: Path | None, kept: int | None, as_json: bool) -> ExitCode:
+    from verifier.data.doctor import Severity, by_kind, reasons_file
 
     findings = examination.findings()
     groups = by_kind(findings)
-    kept = None
-    if clean is not None:
-        kept = write_clean(file, clean, dropped(findings, drop, keep), limit)
     errors = len({f.index for f in findings if f.severity is Severity.ERROR})
     faulty = len({f.index for f in findings})
     if as_json:

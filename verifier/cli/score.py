@@ -12,10 +12,14 @@ import typer
 
 from verifier.cli.common import (
     AcceptOption,
+    AdapterOption,
     BackendOption,
     ExitCode,
     ImageOption,
+    InOrderOption,
     JsonOption,
+    LimitOption,
+    ResponsesOption,
     RuntimeOption,
     ServerOption,
     SlotsOption,
@@ -61,22 +65,8 @@ def score(
             "ends with .parquet; - is standard output.",
         ),
     ],
-    responses: Annotated[
-        Path | None,
-        typer.Option(
-            "--responses",
-            metavar="FILE",
-            help="The responses are in this file: joined to the rows by id.",
-            show_default=False,
-        ),
-    ] = None,
-    in_order: Annotated[
-        bool,
-        typer.Option(
-            "--in-order",
-            help="Join --responses by order instead: the first to the first row, and so on.",
-        ),
-    ] = False,
+    responses: ResponsesOption = None,
+    in_order: InOrderOption = False,
     column: Annotated[
         list[str] | None,
         typer.Option(
@@ -87,23 +77,12 @@ def score(
             show_default=False,
         ),
     ] = None,
-    adapter: Annotated[
-        str | None,
-        typer.Option(
-            "--adapter",
-            metavar="PKG.MODULE:FN",
-            help="A function of yours (or FILE.py:FN): an object in; a row, a list of them, or "
-            "None out.",
-            show_default=False,
-        ),
-    ] = None,
+    adapter: AdapterOption = None,
     resume: Annotated[
         bool,
         typer.Option("--resume", help="Go on where this run ended, however it ended."),
     ] = False,
-    limit: Annotated[
-        int | None, typer.Option("--limit", min=1, help="At most so many rows.", show_default=False)
-    ] = None,
+    limit: LimitOption = None,
     sample: Annotated[
         int | None,
         typer.Option("--sample", min=1, help="So many rows, drawn by --seed.", show_default=False),

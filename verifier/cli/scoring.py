@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import dataclasses
 import json
 import signal
 import sys
@@ -37,7 +38,7 @@ from verifier.data import (
     to_line,
 )
 from verifier.data.files import Record
-from verifier.data.joined import HUMAN_EVAL, human_eval, joined
+from verifier.data.joined import HUMAN_EVAL, completed, human_eval, merged
 from verifier.data.outputs import to_parquet, write_junit
 from verifier.errors import ConfigError, DataError
 from verifier.types import Outcome
@@ -70,9 +71,8 @@ class DataSet:
             ConfigError: A column is not given as it has to be.
         """
         written = [] if output == STDOUT else [output, lines_of(output)]
+        self.check_input()
         for path in self.files():
-            if not path.exists():
-                raise DataError(f"{path} does not exist")
             if any(one.exists() and one.samefile(path) for one in written):
                 fail(
                     ExitCode.USAGE,
@@ -86,8 +86,6 @@ class DataSet:
                     ExitCode.USAGE,
                     f"{output} would be read as rows: name a file outside of {folder}",
                 )
-        if self.in_order and self.responses is None:
-            raise ConfigError("--in-order joins the rows with --responses FILE, which is not given")
         if self.rows == Path(HUMAN_EVAL) and self.responses is None and not self.rows.exists():
             raise ConfigError("human-eval has problems alone: name --responses FILE")
         made = self._columns()
@@ -95,6 +93,21 @@ class DataSet:
             made.check(columns_of(self.rows))
         with contextlib.suppress(StopIteration):
             next(iter(self._records()))
+
+    def check_input(self) -> None:
+        """What is common to all that read it.
+
+        Raises:
+            DataError: A file is not there.
+            ConfigError: A column or the adapter is not given as it has to be, or it is to be
+                joined in order with nothing.
+        """
+        self._columns()
+        for path in self.files():
+            if not path.exists():
+                raise DataError(f"{path} does not exist")
+        if self.in_order and self.responses is None:
+            raise ConfigError("--in-order joins the rows with --responses FILE, which is not given")
 
     @classmethod
     def of_config(cls, config: dict[str, Any], rows: Path | None = None) -> DataSet:
@@ -135,6 +148,15 @@ class DataSet:
         """The selected rows."""
         return self.selection.of(self._all)
 
+    def objects(self) -> Iterator[Record | BadRow]:
+        """What rows are made of: joined with the responses, and adapted; of all rows."""
+        made = self._columns()
+        for one in self._merged(made):
+            if isinstance(one, BadRow):
+                yield one
+            else:
+                yield from made.adapted(one)
+
     def count(self) -> int | None:
         """How many records are selected, where that is cheap to say."""
         if self._is_package() or self.responses is not None:
@@ -170,12 +192,21 @@ class DataSet:
 
     def _all(self) -> Iterator[Row | BadRow]:
         made = self._columns()
-        if self.responses is not None:
-            given = records(self.responses)
-            yield from joined(self._records, given, made, in_order=self.in_order)
-            return
-        for record in self._records():
-            yield from made.rows(record)
+        for one in self._merged(made):
+            if isinstance(one, BadRow):
+                yield one
+                continue
+            for row in made.rows(one):
+                if self.responses is None or isinstance(row, BadRow):
+                    yield row
+                else:
+                    whole = completed(row.response, row.ground_truth)
+                    yield dataclasses.replace(row, response=whole)
+
+    def _merged(self, made: Columns) -> Iterable[Record | BadRow]:
+        if self.responses is None:
+            return self._records()
+        return merged(self._records, records(self.responses), made, in_order=self.in_order)
 
 
 class Report:

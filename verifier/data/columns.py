@@ -111,9 +111,19 @@ class Columns:
     def rows(self, record: Record) -> Iterator[Row | BadRow]:
         """The rows of one record, usually one."""
         try:
-            data = decode_row(record.raw) if record.data is None else record.data
-            for one in self._adapted(data):
+            for one in self._adapted(record):
                 yield from self._rows(one, record)
+        except RowError as error:
+            yield BadRow(record.line, str(error), None, record.file)
+
+    def adapted(self, record: Record) -> Iterator[Record | BadRow]:
+        """The objects of one record: itself, or what the adapter makes of it."""
+        if self._adapter is None:
+            yield record
+            return
+        try:
+            for one in self._adapted(record):
+                yield Record(record.file, record.line, data=one)
         except RowError as error:
             yield BadRow(record.line, str(error), None, record.file)
 
@@ -122,7 +132,8 @@ class Columns:
         value = self.find("id", data)
         return value if isinstance(value, str) else "" if value is None else str(value)
 
-    def _adapted(self, data: dict[str, Any]) -> list[dict[str, Any]]:
+    def _adapted(self, record: Record) -> list[dict[str, Any]]:
+        data = decode_row(record.raw) if record.data is None else record.data
         if self._adapter is None:
             return [data]
         try:

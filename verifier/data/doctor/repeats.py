@@ -50,16 +50,22 @@ class Repeats:
     def __init__(self) -> None:
         """Nothing is seen yet."""
         self._findings: list[Finding] = []
-        self._ids: dict[str, str] = {}
+        self._ids: dict[str, tuple[int, str]] = {}
+        self._sampled: set[str] = set()
         self._rows: dict[bytes, tuple[str, str]] = {}
         self._tests: dict[str, tuple[str, str, str]] = {}
         self._prompts: list[_Prompt] = []
 
     def add(self, subject: Subject, suite: Suite | None) -> None:
-        """See a row."""
+        """See a row; of samples that share a problem the first one alone."""
+        if subject.sample:
+            if subject.problem in self._sampled:
+                return
+            self._sampled.add(subject.problem)
         if subject.named:
-            first = self._ids.setdefault(subject.id, f"line {subject.record.line}")
-            if first != f"line {subject.record.line}":
+            place = f"line {subject.record.line}"
+            index, first = self._ids.setdefault(subject.id, (subject.index, place))
+            if index != subject.index:  # two files may have it in the same line
                 self._found("duplicate-id", subject, f"{first} has this id too")
         prompt = " ".join(_WORD.findall(subject.prompt.casefold()))
         if not prompt and suite is None:

@@ -10,10 +10,11 @@ from typing import Any
 
 from verifier.data.columns import Columns, parse_columns
 from verifier.data.files import Record
+from verifier.data.joined import completed
 from verifier.data.rows import BadRow, Row, RowError, decode_row, row_of
 from verifier.testcases import has_known_shape
 
-__all__ = ["Reader", "Reference", "Subject", "Unreadable"]
+__all__ = ["OWN_FIELDS", "Reader", "Reference", "Subject", "Unreadable"]
 
 # What no other command reads, and where data sets have it; the first that is there.
 OWN_FIELDS: dict[str, tuple[str, ...]] = {
@@ -65,6 +66,7 @@ class Subject:
         tokens: How many tokens each response has, as far as the data says.
         data: The object as a whole.
         record: Where it is from.
+        sample: It is one of a problem's responses, joined with it: its problem is there again.
     """
 
     index: int
@@ -79,6 +81,7 @@ class Subject:
     tokens: tuple[int, ...]
     data: Mapping[str, Any]
     record: Record
+    sample: bool = False
 
     @property
     def language(self) -> str | None:
@@ -110,7 +113,7 @@ class Subject:
 
 @dataclass(frozen=True, slots=True)
 class Unreadable:
-    """A record that is no object."""
+    """A record that is no object, or that could not be joined or adapted."""
 
     index: int
     id: str
@@ -124,12 +127,15 @@ class Reader:
     Args:
         named: FIELD=COLUMN, as the flags give it; `OWN_FIELDS` count too.
         data_source: Of rows that have none.
+        joined: Rows are responses, joined with their problems.
 
     Raises:
         ConfigError: A column is not given as it has to be.
     """
 
-    def __init__(self, named: Iterable[str] = (), data_source: str = "") -> None:
+    def __init__(
+        self, named: Iterable[str] = (), data_source: str = "", *, joined: bool = False
+    ) -> None:
         """See the class."""
         own = [item for item in named if item.partition("=")[0] in OWN_FIELDS]
         usual = parse_columns(item for item in named if item not in own)
@@ -137,10 +143,16 @@ class Reader:
         self._columns = Columns(usual)
         self._named = {item.partition("=")[0] for item in own}
         self._data_source = data_source
+        self._joined = joined
 
-    def read(self, records: Iterable[Record]) -> Iterator[Subject | Unreadable]:
+    def read(self, records: Iterable[Record | BadRow]) -> Iterator[Subject | Unreadable]:
         """One for each record, in order."""
         for index, record in enumerate(records):
+            if isinstance(record, BadRow):
+                where = Record(record.file, record.line)
+                place = record.id or f"{Path(record.file).name}:{record.line}"
+                yield Unreadable(index, place, record.reason, where)
+                continue
             place = f"{Path(record.file).name}:{record.line}"
             try:
                 data = decode_row(record.raw) if record.data is None else record.data
@@ -158,6 +170,9 @@ class Reader:
         responses = self._columns.find("responses", data)
         if responses is None:
             responses = self._columns.find("response", data)
+        texts = [text for text in _many(responses) if isinstance(text, str)]
+        if self._joined:
+            texts = [completed(text, truth) for text in texts]
         return Subject(
             index=index,
             id=name or place,
@@ -165,7 +180,7 @@ class Reader:
             data_source=self._data_source if source is None else source,
             truth=truth,
             prompt=_prompt(self._find("prompt", data) or _of_object(truth, "prompt")),
-            responses=tuple(text for text in _many(responses) if isinstance(text, str)),
+            responses=tuple(texts),
             references=self._references(data, truth),
             finish=tuple(str(item) for item in _many(self._find("finish_reason", data))),
             tokens=tuple(
@@ -173,6 +188,7 @@ class Reader:
             ),
             data=data,
             record=record,
+            sample=self._joined,
         )
 
     def _references(self, data: dict[str, Any], truth: object) -> tuple[Reference, ...]:
