@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.report.results import fault, result_of, row_of, written
+from verifier.data.reading import read_results
 from verifier.report import add_samples, collect, report_page, write_page
-from verifier.report.reading import read_rows
 from verifier.types import Status
 
 HOSTILE = '</script><script>window.hit=1</script><img src=x onerror="window.hit=1">\ud83d'
@@ -15,7 +15,7 @@ ROWS = "#rows .row"
 
 def report(tmp_path, pairs, rows=()):
     notes = []
-    found = collect(read_rows(written(tmp_path / "r.jsonl", pairs), notes))
+    found = collect(read_results(written(tmp_path / "r.jsonl", pairs), notes))
     add_samples(found, rows)
     write_page(report_page(found, title="A run", facts={}), tmp_path / "r.html")
     return (tmp_path / "r.html").as_uri()
@@ -137,7 +137,7 @@ async def test_what_the_run_left_out_is_said_first(open_page, tmp_path):
     path = written(tmp_path / "r.jsonl", [(row_of(1, "a"), result_of()), (row_of(2, "b"), fault())])
     path.write_bytes(path.read_bytes()[:-9])
     notes = []
-    found = collect(read_rows(path, notes))
+    found = collect(read_results(path, notes))
     found.notes += notes
     write_page(report_page(found, title="t", facts={}), tmp_path / "r.html")
     page = await open_page((tmp_path / "r.html").as_uri())

@@ -25,6 +25,16 @@ def scored(tmp_path, sandbox):
     return rows, out
 
 
+@pytest.fixture
+def columns(tmp_path, sandbox):
+    """The same, as Parquet."""
+    pytest.importorskip("pyarrow")
+    rows = jsonl(tmp_path / "rows.jsonl", row("right", ["2", "4"]), row("half", ["2", "[5]"]))
+    out = tmp_path / "results.parquet"
+    assert invoke("score", rows, "-o", out).exit_code == ExitCode.OK
+    return rows, out
+
+
 def test_one_result(scored):
     _, out = scored
     done = invoke("show", out, "half")
@@ -75,6 +85,15 @@ def test_a_row_again(scored, sandbox):
     assert done.exit_code == ExitCode.INCOMPLETE
     said = json.loads(done.stdout)
     assert (said["held"], said["before"]["score"], said["after"]["score"]) == (False, 0.5, 1.0)
+
+
+def test_columns_are_shown_compared_and_run_again_too(columns):
+    rows, out = columns
+    assert "half: WRONG_ANSWER, score 0.5" in invoke("show", out, "half").stdout
+    assert invoke("compare", out, out.with_suffix(".parquet.jsonl")).exit_code == ExitCode.OK
+    assert invoke("replay", out, "half").exit_code == ExitCode.OK
+    jsonl(rows, row("right", ["2", "4"]), row("half", ["2", "4"]))
+    assert invoke("replay", out, "half").exit_code == ExitCode.INCOMPLETE
 
 
 def test_a_row_that_cannot_be_found_again(scored):

@@ -12,11 +12,12 @@ from tests.cli.helpers import invoke, plain
 from tests.report.results import SOURCE, data_file, data_of, fault, result_of, row_of, written
 from verifier.cli.common import ExitCode
 from verifier.data import result_to_dict
+from verifier.data.outputs import to_parquet
+from verifier.data.reading import read_results
 from verifier.errors import DataError
 from verifier.report import add_samples, collect, render
 from verifier.report.figures import effective_rows, wilson
 from verifier.report.page import _templates, embedded
-from verifier.report.reading import read_rows
 from verifier.report.samples import tokens
 from verifier.types import Status
 
@@ -149,7 +150,7 @@ def test_a_broken_last_line_is_a_note(tmp_path):
     path = written(tmp_path / "r.jsonl", [(row_of(1, "a"), result_of()), (row_of(2, "b"), fault())])
     path.write_bytes(path.read_bytes()[:-40])
     notes = []
-    assert [row["id"] for row in read_rows(path, notes)] == ["a"]
+    assert [row["id"] for row in read_results(path, notes)] == ["a"]
     assert "line 2" in notes[0]
 
 
@@ -157,7 +158,7 @@ def test_any_other_broken_line_is_an_error(tmp_path):
     path = written(tmp_path / "r.jsonl", [(row_of(1, "a"), result_of())])
     path.write_text("{\n" + path.read_text())
     with pytest.raises(DataError, match=r"r\.jsonl:1: not a result"):
-        list(read_rows(path, []))
+        list(read_results(path, []))
 
 
 @pytest.mark.parametrize(
@@ -167,7 +168,7 @@ def test_any_other_broken_line_is_an_error(tmp_path):
         ("{\n", ":1: not a result"),
         ("[1]\n", ":1: not a result"),
         ('{"id": "a", "outcome": "SCORED", "score": 1}\n', "another version: 'status' is missing"),
-        ("PAR1\n", "is Parquet"),
+        ("PAR1\n", "not a whole Parquet file"),
     ],
 )
 def test_what_is_no_results_file_says_so(tmp_path, text, said):
@@ -195,7 +196,51 @@ def test_a_field_of_another_version(tmp_path, there, instead, said):
     assert there in text
     path.write_text(text.replace(there, instead))
     with pytest.raises(DataError, match=said):
-        list(read_rows(path, []))
+        list(read_results(path, []))
+
+
+@pytest.fixture
+def both(tmp_path):
+    """The same results as lines and as columns."""
+    pytest.importorskip("pyarrow")
+    pairs = [
+        (row_of(1, "a"), result_of()),
+        (row_of(2, HOSTILE), result_of(Status.WRONG_ANSWER, stdout=b"\xff[")),
+        (row_of(3, "c"), fault()),
+    ]
+    lines = written(tmp_path / "r.parquet.jsonl", pairs)
+    to_parquet(lines, tmp_path / "r.parquet")
+    return lines, tmp_path / "r.parquet"
+
+
+def test_columns_are_read_as_lines_are(both):
+    lines, columns = (list(read_results(path)) for path in both)
+    lines[1]["id"] = lines[1]["problem"] = HOSTILE[:-1] + "?"  # a column holds no half of a pair
+    assert columns == lines
+
+
+def test_every_reader_of_results_takes_columns(both, tmp_path):
+    lines, columns = both
+    assert invoke("report", columns, "-o", tmp_path / "r.html").exit_code == ExitCode.OK
+    assert data_of((tmp_path / "r.html").read_text())["summary"]["infra"] == 1
+    assert "the runner died" in invoke("show", columns, "c").stdout
+    done = invoke("compare", lines, columns)
+    assert done.exit_code == ExitCode.OK
+    assert "1 rows in both: 0 better, 0 worse" in plain(done.stdout)
+
+
+def test_columns_of_another_schema(tmp_path):
+    arrow = pytest.importorskip("pyarrow")
+    path = tmp_path / "rows.parquet"
+    parquet = pytest.importorskip("pyarrow.parquet")
+    parquet.write_table(arrow.table({"prompt": ["a"], "score": [1.0]}), path)
+    for args in (("show", path, "a"), ("compare", path, path), ("report", path, "-o", "x.html")):
+        done = invoke(*args)
+        assert done.exit_code == ExitCode.USAGE
+        assert "rows.parquet:1: not a result of `verifier score`" in plain(done.stderr)
+    cut = tmp_path / "cut.parquet"
+    cut.write_bytes(path.read_bytes()[:-20])
+    assert "not a whole Parquet file" in plain(invoke("show", cut, "a").stderr)
 
 
 # ---------------------------------------------------------------- the command

@@ -168,6 +168,15 @@ AdapterOption = Annotated[
 LimitOption = Annotated[
     int | None, typer.Option("--limit", min=1, help="At most so many rows.", show_default=False)
 ]
+ResultsArgument = Annotated[
+    Path,
+    typer.Argument(
+        metavar="RESULTS",
+        exists=True,
+        dir_okay=False,
+        help="What `verifier score` wrote: JSON Lines, or Parquet.",
+    ),
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")]
 
 

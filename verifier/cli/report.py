@@ -8,19 +8,15 @@ from typing import Annotated, Any
 
 import typer
 
-from verifier.cli.common import ExitCode, execute, fail, messages
+from verifier.cli.common import ExitCode, ResultsArgument, execute, fail, messages
+from verifier.errors import DataError
 
 # Of the configuration beside the results, what the page names.
 _FACTS = ("version", "backend", "server", "repeat", "rows")
 
 
 def report(
-    results: Annotated[
-        Path,
-        typer.Argument(
-            metavar="RESULTS", exists=True, dir_okay=False, help="A results file in JSON Lines."
-        ),
-    ],
+    results: ResultsArgument,
     output: Annotated[
         Path, typer.Option("--output", "-o", metavar="FILE.html", help="The page.", dir_okay=False)
     ],
@@ -48,14 +44,16 @@ def report(
     """Write one HTML file that shows the results: figures, charts, each row, failures in full."""
 
     async def work() -> ExitCode:
+        from verifier.data.reading import read_results
         from verifier.report import add_samples, collect, report_page, write_page
-        from verifier.report.reading import read_rows
 
         for path in (results, data):
             if path is not None and output.exists() and output.samefile(path):
                 fail(ExitCode.USAGE, f"{path} would be overwritten by the page: name another")
         notes: list[str] = []
-        found = collect(read_rows(results, notes), max_failures=failures)
+        found = collect(read_results(results, notes), max_failures=failures)
+        if not found.rows:
+            raise DataError(f"{results} is empty: there is nothing to report")
         found.notes[:0] = notes
         config = _config(results)
         if data is not None:

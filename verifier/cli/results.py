@@ -15,6 +15,7 @@ from verifier.cli.common import (
     ExitCode,
     ImageOption,
     JsonOption,
+    ResultsArgument,
     ServerOption,
     SlotsOption,
     accepted,
@@ -23,17 +24,11 @@ from verifier.cli.common import (
     fail,
 )
 
-_ResultsArgument = Annotated[
-    Path,
-    typer.Argument(
-        metavar="RESULTS", exists=True, dir_okay=False, help="A results file in JSON Lines."
-    ),
-]
 _IdArgument = Annotated[str, typer.Argument(metavar="ID", help="Of the row.")]
 _SHOWN_FLIPS = 20
 
 
-def show(results: _ResultsArgument, row_id: _IdArgument, as_json: JsonOption = False) -> None:
+def show(results: ResultsArgument, row_id: _IdArgument, as_json: JsonOption = False) -> None:
     """Print one result: its verdict, its cases, what the compiler said."""
 
     async def work() -> ExitCode:
@@ -48,7 +43,7 @@ def show(results: _ResultsArgument, row_id: _IdArgument, as_json: JsonOption = F
 
 
 def compare(
-    first: _ResultsArgument,
+    first: ResultsArgument,
     second: Annotated[
         Path, typer.Argument(metavar="OTHER", exists=True, dir_okay=False, help="Another one.")
     ],
@@ -61,7 +56,7 @@ def compare(
 
     async def work() -> ExitCode:
         from verifier.data.compare import compare as compare_rows
-        from verifier.data.outputs import read_results
+        from verifier.data.reading import read_results
 
         found = compare_rows(read_results(first), read_results(second))
         if as_json:
@@ -102,7 +97,7 @@ def compare(
 
 
 def replay(
-    results: _ResultsArgument,
+    results: ResultsArgument,
     row_id: _IdArgument,
     rows: Annotated[
         Path | None,
@@ -160,7 +155,7 @@ def replay(
 
 
 def _find(results: Path, row_id: str) -> dict[str, Any]:
-    from verifier.data.outputs import read_results
+    from verifier.data.reading import read_results
 
     for row in read_results(results):
         if row["id"] == row_id:

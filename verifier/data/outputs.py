@@ -9,36 +9,18 @@ from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
+from verifier.data.reading import NESTED, read_results
 from verifier.errors import DataError
 
-__all__ = ["read_results", "to_parquet", "write_junit"]
+__all__ = ["to_parquet", "write_junit"]
 
 _BATCH_ROWS = 2000
-# As text of JSON: their shape is not the same in every row.
-_NESTED = ("cases", "extraction", "compile", "timing")
 _TEXTS = ("id", "file", "problem", "data_source", "difficulty", "outcome", "status", "error")
 _TEXTS_AFTER = ("trust", "scorer", "runner", "fallback")
 _WHOLE = ("line", "passed", "total")
 _FLAGS = ("cached", "flaky")
 # What XML 1.0 has no way to say.
 _NO_XML = dict.fromkeys((*range(9), 11, 12, *range(14, 32), 65534, 65535), "�")
-
-
-def read_results(lines: Path) -> Iterator[dict[str, Any]]:
-    """The rows of a results file.
-
-    Raises:
-        DataError: A line of it is no result.
-    """
-    with lines.open("rb") as file:
-        for number, line in enumerate(file, start=1):
-            try:
-                row = json.loads(line)
-            except ValueError:
-                row = None
-            if not isinstance(row, dict) or not {"id", "outcome", "score"} <= row.keys():
-                raise DataError(f"{lines}:{number}: not a result of `verifier score`")
-            yield row
 
 
 def to_parquet(lines: Path, output: Path) -> None:
@@ -57,7 +39,7 @@ def to_parquet(lines: Path, output: Path) -> None:
         ) from None
     schema = arrow.schema(
         [
-            *((name, arrow.string()) for name in (*_TEXTS, *_TEXTS_AFTER, *_NESTED)),
+            *((name, arrow.string()) for name in (*_TEXTS, *_TEXTS_AFTER, *NESTED)),
             *((name, arrow.int64()) for name in _WHOLE),
             *((name, arrow.bool_()) for name in _FLAGS),
             ("score", arrow.float64()),
@@ -76,7 +58,7 @@ def to_parquet(lines: Path, output: Path) -> None:
 def _batches(lines: Path) -> Iterator[list[dict[str, Any]]]:
     batch = []
     for row in read_results(lines):
-        batch.append({**row, **{name: json.dumps(row[name]) for name in _NESTED}})
+        batch.append({**row, **{name: json.dumps(row[name]) for name in NESTED}})
         batch[-1] = {key: _plain(value) for key, value in batch[-1].items()}
         if len(batch) == _BATCH_ROWS:
             yield batch

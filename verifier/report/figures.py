@@ -100,7 +100,7 @@ def collect(
     """Look at the rows of a results file.
 
     Args:
-        rows: As `reading.read_rows` gives them.
+        rows: As `verifier.data.reading` gives them.
         max_failures: Failures that are kept whole, of each verdict.
         max_rows: That the table holds; the figures are of all.
     """

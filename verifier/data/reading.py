@@ -1,7 +1,7 @@
-"""Result rows for the report: checked, and a file that is still written is read as far as it goes.
+"""Result rows as `verifier score` wrote them, in lines or in columns: checked, one by one.
 
-A last line that is broken is what a run leaves that was killed, or is not over: it is left out, and
-the page says so. Any other line that is no result is an error.
+A last line that is broken is what a run leaves that was killed, or is not over. Any other line that
+is no result is an error.
 """
 
 from __future__ import annotations
@@ -12,10 +12,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from verifier.data.files import Record, records
 from verifier.errors import DataError
 
-__all__ = ["read_rows"]
+__all__ = ["NESTED", "read_results"]
 
+# As text of JSON in columns: their shape is not the same in every row.
+NESTED = ("cases", "extraction", "compile", "timing")
 # Field -> what it may be. What this module's readers use; all else is looked at leniently.
 _FIELDS: dict[str, tuple[type, ...]] = {
     "id": (str, type(None)),
@@ -39,42 +42,51 @@ _CASE: dict[str, tuple[type, ...]] = {
 }
 
 
-def read_rows(results: Path, notes: list[str]) -> Iterator[dict[str, Any]]:
-    """The rows of a results file in JSON Lines.
+def read_results(results: Path, notes: list[str] | None = None) -> Iterator[dict[str, Any]]:
+    """The rows of a results file, JSON Lines (plain, gzip, zstd) or Parquet.
+
+    Memory does not grow with the file.
 
     Args:
         results: The file.
-        notes: A sentence is added for what was left out.
+        notes: Gets a sentence for a broken last line, which is left out; None: it is an error.
 
     Raises:
-        DataError: It is empty, is no results file, or is one of another version; says where.
+        DataError: It is no results file, is damaged, or is one of another version; says where.
     """
-    number, fault = 0, ""
+    fault, line, rows = "", 0, 0
     try:
-        with results.open("rb") as file:
-            for number, line in enumerate(file, start=1):
-                if fault:  # it was not the last line
-                    raise DataError(fault)
-                if number == 1 and line.startswith(b"PAR1"):
-                    lines = results.with_suffix(".parquet.jsonl").name
-                    raise DataError(f"{results} is Parquet; its lines are in {lines}: name that")
-                try:
-                    row = json.loads(line)
-                except (ValueError, RecursionError):
-                    fault = f"{results}:{number}: not a result of `verifier score`"
-                    continue
-                yield _checked(row, f"{results}:{number}")
+        for record in records(results):
+            if fault:  # it was not the last line
+                raise DataError(fault)
+            line = record.line
+            row = _decoded(record)
+            if row is None:
+                fault = f"{results}:{line}: not a result of `verifier score`"
+            else:
+                yield _checked(row, f"{results}:{line}")
+                rows += 1
     except OSError as error:
         raise DataError(f"cannot read {results}: {error.strerror or error}") from None
-    if number == 0:
-        raise DataError(f"{results} is empty: there is nothing to report")
-    if fault and number == 1:
+    if fault and (notes is None or not rows):
         raise DataError(fault)
-    if fault:
+    if fault and notes is not None:
         notes.append(
-            f"The last line of the results is not whole (line {number}): it is left out. The run "
-            "was stopped, or still goes on."
+            f"The last line of the results is not whole (line {line}): it is left out. The "
+            "run was stopped, or still goes on."
         )
+
+
+def _decoded(record: Record) -> Any:
+    """None where it is not JSON."""
+    try:
+        if record.data is None:
+            return json.loads(record.raw)
+        texts = {name: record.data[name] for name in NESTED if name in record.data}
+        unpacked = {k: json.loads(v) if isinstance(v, str) else v for k, v in texts.items()}
+    except (ValueError, RecursionError):
+        return None
+    return {**record.data, **unpacked}
 
 
 def _checked(row: Any, where: str) -> dict[str, Any]:
