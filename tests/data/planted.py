@@ -197,6 +197,14 @@ def planted():
                 reference="def f(x): return 9",
             ),
         ],
+        "single-case": [
+            fault("one-case", **cases(("1 2", "3")), reference="print(1 + 2)"),
+            fault(
+                "one-call",
+                **truth({"fn_name": "f", "inputs": [[4]], "outputs": [16]}),
+                reference="def f(x): return x * x",
+            ),
+        ],
         "no-reference-passes": [fault("wrong-reference", reference="print('no')")],
         "limits-too-tight": [
             fault(
@@ -206,7 +214,7 @@ def planted():
                 reference=slow + "print(int(input()) + 1)",
             )
         ],
-        "flaky": [fault("flaky", **asserts(*[coin] * 30), reference="def f(x): return x")],
+        "flaky": [fault("flaky", **asserts(*[coin] * 12), reference="def f(x): return x")],
         "interactive": [fault("interactive", "This is an interactive problem. Guess a number.")],
         "multi-answer": [
             fault("any", "If there are multiple answers, print any of them."),
@@ -224,7 +232,7 @@ def planted():
         "huge-suite": [
             fault(
                 "huge",
-                **cases(*[(str(n), str(n + 1)) for n in range(200)]),
+                **cases(*[(str(n), str(n + 1)) for n in range(30)]),
                 reference="print(int(input()) + 1)",
             )
         ],

@@ -12,6 +12,9 @@ from tests.data.planted import clean_rows, examined, planted
 from verifier.cli.common import ExitCode
 from verifier.data.doctor import KINDS, Severity
 
+# One fixture runs some hundred programs, which a busy machine takes its time for.
+pytestmark = pytest.mark.timeout(600)
+
 
 @pytest.fixture(
     scope="module",
@@ -28,7 +31,7 @@ def found(request, tmp_path_factory):
     require_backend(backend)
     folder = tmp_path_factory.mktemp("doctor")
     args = (
-        *("--backend", backend, "--accept", ",".join(ACCEPTABLE), "--max-cases", "100"),
+        *("--backend", backend, "--accept", ",".join(ACCEPTABLE), "--max-cases", "20"),
         *(("--image", IMAGE) if backend == "docker" else ()),
         *("--clean", folder / "clean.jsonl"),
     )

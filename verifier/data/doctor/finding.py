@@ -97,6 +97,9 @@ KINDS: dict[str, Kind] = {
         "Read both: keep one, or keep them together on one side of a split.",
     ),
     "same-tests": Kind(_W, "Read both prompts: one of them may have another problem's tests."),
+    "single-case": Kind(
+        _W, "Add cases: a program that prints this one answer is paid as one that solves it."
+    ),
     "multi-answer": Kind(
         _W,
         "Give the suite a checker (docs/checkers.md), or right answers are called wrong.",

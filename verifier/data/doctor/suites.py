@@ -38,6 +38,9 @@ def examine_suite(subject: Subject, suite: Suite, max_cases: int, max_bytes: int
     judged = suite.checker is not None or suite.interactor is not None
     if words and not judged and suite.kind is SuiteKind.STDIN:
         found.append(("multi-answer", f"the prompt says {quoted(words[0])}; no checker is there"))
+    if len(suite.cases) == 1 and suite.kind is not SuiteKind.ASSERT and suite.interactor is None:
+        wanted = quoted(suite.cases[0].expected or b"")
+        found.append(("single-case", f"its one case is passed by whatever always gives {wanted}"))
     if not judged:
         found += _contradictory(suite)
         found += _trivial(suite)
@@ -67,7 +70,7 @@ def _trivial(suite: Suite) -> list[tuple[str, str]]:
         return [("trivial-empty", "nothing is expected in any case")]
     if all(want == case.stdin.split() for want, case in zip(wanted, suite.cases, strict=True)):
         return [("trivial-echo", "every answer is its input")]
-    if all(want == wanted[0] for want in wanted):
-        reason = f"all {len(wanted)} cases" if len(wanted) > 1 else "its one case"
-        return [("trivial-constant", f"{reason} want {quoted(suite.cases[0].expected or b'')}")]
+    if len(wanted) > 1 and all(want == wanted[0] for want in wanted):
+        reason = f"all {len(wanted)} cases want {quoted(suite.cases[0].expected or b'')}"
+        return [("trivial-constant", reason)]
     return []
