@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.markup import escape
-from rich.table import Table
 
 from verifier.cli.common import (
     AcceptOption,
@@ -29,23 +26,22 @@ from verifier.cli.common import (
     TestlibOption,
     UnsafeOption,
     accepted,
-    console,
     execute,
     fail,
     messages,
     only_server,
 )
+from verifier.cli.findings import tell
 from verifier.cli.scorers import open_scorer
 
 if TYPE_CHECKING:
     from verifier.cli.scoring import DataSet
     from verifier.data import BadRow, Record, RowScorer
-    from verifier.data.doctor import Examination, Finding, Subject, Unreadable
+    from verifier.data.doctor import Examination, Subject, Unreadable
 
 _PATIENCE_S = 600.0
 # Rows whose programs run at once, for each slot: a row runs one program after the other.
 _ROWS_PER_SLOT = 2
-_SHOWN_IDS = 4
 
 
 def doctor_data(
@@ -195,14 +191,15 @@ def doctor_data(
         if clean is not None:
             why = dropped(examination.findings(), frozenset(drop or ()), frozenset(keep or ()))
             kept = write_clean(rows(), clean, why, _as_it_stands(data))
-        return _end(examination, clean, kept, as_json)
+        return tell(examination, clean, kept, as_json=as_json)
 
     execute(work)
 
 
 def _as_it_stands(data: DataSet) -> Path | None:
     """The file whose records the rows are; None where they are joined, or adapted."""
-    return data.rows if data.adapter is None and data.responses is None else None
+    whole = data.adapter is None and data.responses is None and data.rows.exists()
+    return data.rows if whole else None
 
 
 def _check(data: DataSet, clean: Path | None, html: Path | None) -> None:
@@ -275,65 +272,3 @@ def _write_page(
     page = FindingsPage(examination.rows, by_kind(examination.findings()))
     page.add_excerpts(subjects)
     write_page(page.html(title), html)
-
-
-def _end(examination: Examination, clean: Path | None, kept: int | None, as_json: bool) -> ExitCode:
-    from verifier.data.doctor import Severity, by_kind, reasons_file
-
-    findings = examination.findings()
-    groups = by_kind(findings)
-    errors = len({f.index for f in findings if f.severity is Severity.ERROR})
-    faulty = len({f.index for f in findings})
-    if as_json:
-        typer.echo(json.dumps(_as_json(examination.rows, errors, faulty, groups, kept), indent=2))
-    else:
-        out = console()
-        if groups:
-            out.print(_table(groups))
-        out.print(
-            f"{examination.rows} rows: {errors} with errors, {faulty - errors} with warnings alone"
-        )
-        if clean is not None:
-            out.print(
-                f"{kept} rows kept in {clean}; reasons in {reasons_file(clean)}", markup=False
-            )
-    return ExitCode.INCOMPLETE if errors else ExitCode.OK
-
-
-def _as_json(
-    rows: int, errors: int, faulty: int, groups: dict[str, list[Finding]], kept: int | None
-) -> dict[str, Any]:
-    from verifier.data.doctor import KINDS
-
-    told: dict[str, Any] = {"rows": rows, "rows_with_errors": errors, "rows_with_findings": faulty}
-    if kept is not None:
-        told["rows_kept"] = kept
-    told["findings"] = [
-        {
-            "name": name,
-            "severity": some[0].severity.value,
-            "advice": KINDS[name].advice,
-            "count": len(some),
-            "rows": [finding.to_dict() for finding in some],
-        }
-        for name, some in groups.items()
-    ]
-    return told
-
-
-def _table(groups: dict[str, list[Finding]]) -> Table:
-    table = Table(title="What is wrong with the data set", title_justify="left")
-    table.add_column("finding", no_wrap=True)
-    table.add_column("severity")
-    table.add_column("rows", justify="right")
-    table.add_column("ids")
-    table.add_column("the first one's reason")
-    for name, some in groups.items():
-        severity = some[0].severity.value
-        style = "bold red" if severity == "error" else "yellow"
-        ids = ", ".join(finding.row_id for finding in some[:_SHOWN_IDS])
-        more = f" +{len(some) - _SHOWN_IDS}" if len(some) > _SHOWN_IDS else ""
-        shown = escape((ids + more).encode("utf-8", "backslashreplace").decode())
-        reason = escape(some[0].reason.encode("utf-8", "backslashreplace").decode())
-        table.add_row(name, f"[{style}]{severity}[/]", str(len(some)), shown, reason)
-    return table
