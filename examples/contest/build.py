@@ -20,11 +20,12 @@ import on_choice
 import on_graphs
 import on_lists
 import on_numbers
+import on_routes
 import on_tables
 import on_text
 from problem import Problem
 
-MODULES = (on_numbers, on_text, on_lists, on_graphs, on_tables, on_choice, on_calls)
+MODULES = (on_numbers, on_text, on_lists, on_graphs, on_tables, on_choice, on_routes, on_calls)
 PROBLEMS: tuple[Problem, ...] = tuple(p for module in MODULES for p in module.PROBLEMS)
 
 
