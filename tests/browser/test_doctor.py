@@ -7,7 +7,8 @@ import pytest
 from tests.browser.test_report import HOSTILE, ROWS, counted
 from verifier.data.doctor import Finding, Reader, by_kind
 from verifier.data.files import Record
-from verifier.report import FindingsPage, write_page
+from verifier.report import write_page
+from verifier.report.findings import FindingsPage
 
 
 def made(tmp_path, findings, rows=(), *, total=None):

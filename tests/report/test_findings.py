@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.report.results import data_of
 from verifier.data.doctor import Finding, Reader, by_kind
 from verifier.data.files import Record
-from verifier.report import FindingsPage
+from verifier.report.findings import FindingsPage
 
 
 def findings(name, count, reason="why"):

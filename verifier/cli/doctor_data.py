@@ -267,7 +267,8 @@ def _write_page(
     html: Path, title: str, examination: Examination, subjects: Iterable[Subject | Unreadable]
 ) -> None:
     from verifier.data.doctor import by_kind
-    from verifier.report import FindingsPage, write_page
+    from verifier.report import write_page
+    from verifier.report.findings import FindingsPage
 
     page = FindingsPage(examination.rows, by_kind(examination.findings()))
     page.add_excerpts(subjects)

@@ -1,18 +1,17 @@
 """Results, or what the data doctor found, as one HTML file that needs nothing beside it.
 
-No server, no network, no other file. `page` is the shell of both pages.
+No server, no network, no other file. `page` is the shell of both pages. `findings`, which brings
+the doctor in, is imported by who needs it.
 """
 
 from __future__ import annotations
 
 from verifier.report.figures import Collected, collect
-from verifier.report.findings import FindingsPage
 from verifier.report.page import check_page, render, write_page
 from verifier.report.samples import add_samples
 
 __all__ = [
     "Collected",
-    "FindingsPage",
     "add_samples",
     "check_page",
     "collect",
