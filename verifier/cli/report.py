@@ -25,9 +25,8 @@ def report(
         typer.Option(
             "--data",
             metavar="ROWS",
-            exists=True,
-            help="The rows that were scored: failures are shown with input, expected output and "
-            "program too.",
+            help="The rows that were scored, or the word human-eval: failures are shown with input, "
+            "expected output and program too.",
             show_default=False,
         ),
     ] = None,
