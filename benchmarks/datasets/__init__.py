@@ -1,1 +1,1 @@
-"""Public data sets, scored by the command that users score theirs with: `python -m benchmarks.datasets`."""
+"""Public data sets, scored by the command that users have. `python -m benchmarks.datasets`."""

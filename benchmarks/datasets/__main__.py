@@ -1,13 +1,13 @@
-"""Public data sets through `verifier score` and `verifier report`: time, memory, and right verdicts.
+"""Public data sets through `verifier score` and `verifier report`: verdicts, time, memory.
 
     python -m benchmarks.datasets [humaneval] [codeio] --out DIR [--backend namespaces|docker]
                                   [--slots N] [--accept NAMES] [--cases 5] [--limit N]
                                   [--markdown docs/datasets.md]
 
-Makes the rows (`humaneval`, `codeio` say how), scores them with the command in a process of its own,
-writes the report, and prints a table. DIR gets rows, results and page. The exit code is 1 where a
-reference does not pass, or a mutant gets another verdict than a plain interpreter gives; both are
-listed.
+Makes the rows (`humaneval`, `codeio` say how), scores them with the command in a process of its
+own, writes the report, and prints a table. DIR gets rows, results and page. The exit code is 1
+where a reference does not pass, or a mutant gets another verdict than a plain interpreter gives;
+both are listed.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from benchmarks.bench import machine
 from benchmarks.bench.report import write_section
 from benchmarks.datasets import codeio, humaneval
 from benchmarks.datasets.command import verifier
-from benchmarks.datasets.table import Found, Made, lines, markdown, verdicts
+from benchmarks.datasets.table import Found, Made, judge, lines, markdown
 from verifier.engine import Engine, make_sandbox
 
 WRITER = "benchmarks/datasets {}"
@@ -52,8 +52,9 @@ def make_humaneval(given: argparse.Namespace, rows: Path) -> Made:
     began = time.perf_counter()
     problems = list(islice(humaneval.problems(), given.limit))
     samples = list(humaneval.samples(problems))
-    write(rows, (sample.row() for sample in samples))
+    write(rows, humaneval.rows(samples))
     mutants = [sample for sample in samples if not sample.canonical]
+    by_name = {sample.name: sample for sample in mutants}
     asked = time.perf_counter()
     plain = humaneval.judged(mutants, given.slots)
     ended = time.perf_counter()
@@ -63,6 +64,7 @@ def make_humaneval(given: argparse.Namespace, rows: Path) -> Made:
         len(problems),
         frozenset(sample.name for sample in samples if sample.canonical),
         plain,
+        lambda name: humaneval.passes(by_name[name], names=True),
         seconds=ended - began,
         plain_s=ended - asked,
     )
@@ -89,9 +91,7 @@ def make_codeio(given: argparse.Namespace, rows: Path) -> Made:
     write(rows, found)
     names = frozenset(str(row["id"]) for row in found)
     seconds = time.perf_counter() - began
-    return Made(
-        (str(rows),), str(rows), len(entries), names, left_out=left_out, seconds=seconds
-    )
+    return Made((str(rows),), str(rows), len(entries), names, left_out=left_out, seconds=seconds)
 
 
 SETS = {"humaneval": make_humaneval, "codeio": make_codeio}
@@ -111,26 +111,13 @@ def work(name: str, given: argparse.Namespace) -> Found:
     results, page = folder / f"{name}.results.jsonl", folder / f"{name}.html"
     where = ["--backend", given.backend, "--slots", str(given.slots)]
     where += ["--accept", given.accept] if given.accept else []
-    score = verifier(
-        "score",
-        *made.arguments,
-        *("-o", str(results), "--json", "--quiet"),
-        *where,
-        output=folder / f"{name}.summary.json",
-    )
-    report = verifier(
-        "report",
-        str(results),
-        *("-o", str(page), "--data", made.data, "--title", name),
-        output=folder / f"{name}.report.txt",
-    )
+    score = verifier("score", *made.arguments, "-o", str(results), "--quiet", *where)
+    report = verifier("report", str(results), "-o", str(page), "--data", made.data, "--title", name)
     scored = [json.loads(line) for line in results.read_text(encoding="utf-8").splitlines()]
-    failed, disagreed = verdicts(made, scored)
     memory = max((case["memory_bytes"] for row in scored for case in row["cases"]), default=0)
-    summary = json.loads(score.output)
-    return Found(
-        made, score, summary, report, page.stat().st_size, memory, failed, disagreed
-    )
+    # The command writes it beside the results.
+    summary = json.loads(results.with_name(f"{results.name}.summary.json").read_bytes())
+    return Found(made, score, summary, report, page.stat().st_size, memory, judge(made, scored))
 
 
 def shown_command(name: str, given: argparse.Namespace) -> str:
@@ -159,7 +146,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if given.markdown:
             section = markdown(facts, shown_command(name, given), found)
             write_section(given.markdown, section, WRITER.format(name))
-        ok = ok and found.ok
+        ok = ok and found.judged.ok
     return 0 if ok else 1
 
 

@@ -3,7 +3,7 @@
 An entry is a reference (`main_solution`) and a generator of its inputs. It becomes a row, with the
 reference as the response, if a rule that is all code lets it in:
 
-- the code parses and imports nothing beyond the standard library (by the syntax tree; nothing runs);
+- the code parses and imports nothing beyond the standard library, by the syntax tree;
 - run twice with the same seed, in the sandbox, it gives the same inputs and outputs. The second run
   differs in what a program must not depend on: the hash seed, the state of `random`, and the day;
 - inputs and outputs are JSON, as a case has them.
@@ -97,7 +97,7 @@ def refused(entry: Entry) -> str:
 
 
 def _modules(tree: ast.Module) -> set[str]:
-    found = set()
+    found: set[str] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             found.update(alias.name.partition(".")[0] for alias in node.names)
@@ -156,12 +156,13 @@ async def _run(engine: Engine, entry: Entry, cases: int, *, again: bool) -> Obse
     if done.status in {Status.TIME_LIMIT, Status.MEMORY_LIMIT, Status.OUTPUT_LIMIT}:
         return Observed(reason="over the limits")
     try:
+        # As the entry's own process says it: read as whatever it may be.
         answer = json.loads(done.facts.stdout)
-    except ValueError:
+        if "reason" in answer:
+            return Observed(reason=str(answer["reason"]))
+        return Observed(tuple((str(given), str(output)) for given, output in answer["cases"]))
+    except (ValueError, TypeError, KeyError, RecursionError):
         return Observed(reason=f"ends the interpreter ({done.status.value})")
-    if "reason" in answer:
-        return Observed(reason=str(answer["reason"]))
-    return Observed(tuple((str(given), str(output)) for given, output in answer["cases"]))
 
 
 def row(entry: Entry, observed: Observed) -> dict[str, object]:

@@ -10,10 +10,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import psutil
+
 from benchmarks.bench.machine import ROOT
 
-# How often its memory is looked at. The peak is the kernel's own, so that only what it grew in the
-# last moment before its end is missed.
+# How often the process is looked at. Both figures are the kernel's own sums, so that only the last
+# moment before its end is missed.
 LOOK_S = 0.05
 
 
@@ -22,22 +24,20 @@ class Ran:
     """One command's end.
 
     Attributes:
-        code: Its exit code.
-        output: Its standard output.
+        code: Its exit code, 0 or 1.
         wall_s: From start to end.
-        cpu_s: Of it and of what it waited for: with namespaces the programs are among that.
-        rss_bytes: Peak of its own process, the sandbox's left out.
+        cpu_s: Of its own process: no sandbox and no program is in it.
+        rss_bytes: The same of its peak memory.
     """
 
     code: int
-    output: str
     wall_s: float
     cpu_s: float
     rss_bytes: int
 
 
-def verifier(*arguments: str, output: Path) -> Ran:
-    """Run `verifier` with its standard output in a file.
+def verifier(*arguments: str) -> Ran:
+    """Run `verifier`; what it says on standard error is seen.
 
     Raises:
         RuntimeError: It ended by a signal, or by a usage error: the words are on standard error.
@@ -45,35 +45,29 @@ def verifier(*arguments: str, output: Path) -> Ran:
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     argv: Sequence[str] = [sys.executable, "-m", "verifier.cli", *arguments]
     began = time.perf_counter()
-    with output.open("wb") as stream:
-        process = subprocess.Popen(argv, stdout=stream, cwd=ROOT, env=environment)
-    rss = 0
+    process = subprocess.Popen(argv, stdout=subprocess.DEVNULL, cwd=ROOT, env=environment)
+    cpu_s, rss = 0.0, 0
     try:
-        while True:
-            rss = max(rss, _peak_bytes(process.pid))
-            pid, status, usage = os.wait4(process.pid, os.WNOHANG)
-            if pid:
-                break
+        while process.poll() is None:
+            cpu_s, rss = _looked(process.pid) or (cpu_s, rss)
             time.sleep(LOOK_S)
     except BaseException:
         process.terminate()
         process.wait()
         raise
     wall_s = time.perf_counter() - began
-    process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode not in {0, 1}:
         raise RuntimeError(f"verifier {' '.join(arguments)}: exit code {process.returncode}")
-    text = output.read_text(encoding="utf-8")
-    return Ran(process.returncode, text, wall_s, usage.ru_utime + usage.ru_stime, rss)
+    return Ran(process.returncode, wall_s, cpu_s, rss)
 
 
-def _peak_bytes(pid: int) -> int:
-    """Its `VmHWM`; 0 where it has ended."""
+def _looked(pid: int) -> tuple[float, int] | None:
+    """CPU seconds and peak memory so far; None once it has ended."""
     try:
+        process = psutil.Process(pid)
+        times = process.cpu_times()
         status = Path(f"/proc/{pid}/status").read_text(encoding="ascii", errors="replace")
-    except OSError:
-        return 0
-    for line in status.splitlines():
-        if line.startswith("VmHWM:"):
-            return int(line.split()[1]) * 1024
-    return 0
+    except (OSError, psutil.Error):
+        return None
+    peak = next((line for line in status.splitlines() if line.startswith("VmHWM:")), None)
+    return None if peak is None else (times.user + times.system, int(peak.split()[1]) * 1024)

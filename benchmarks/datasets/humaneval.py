@@ -1,16 +1,16 @@
-"""HumanEval: each problem with its canonical solution and mutants of it, and what plain Python says.
+"""HumanEval: each problem's canonical solution, mutants of it, and what plain Python says of them.
 
-The reference for a mutant's verdict is the benchmark's own way to judge, with nothing of ours in it:
-prompt, completion, test and `check(entry_point)` are one program for a fresh interpreter, and it passes
-if that ends with 0. The mutants are of a published solution, so that needs limits, not a sandbox.
+A mutant's verdict is compared with the benchmark's own way to judge, with nothing of ours in it:
+prompt, completion, test and `check(entry_point)` are one program for a fresh interpreter, and it
+passes if that ends with 0. The mutants are of a published solution, one step away: that needs
+limits, not a sandbox.
 """
 
 from __future__ import annotations
 
-import ast
+import itertools
 import resource
 import subprocess
-import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -25,6 +25,19 @@ SAMPLES = 5
 SEED = "1"
 # Of a sample, here and there. HumanEval itself gives 3 s of wall time.
 CPU_S = 3
+# Ours are loaded among the names that LeetCode's answers use without importing them, which a plain
+# interpreter does not have (docs/differences.md).
+NAMES = """
+from string import *; from re import *; from datetime import *; from collections import *
+from heapq import *; from bisect import *; from copy import *; from math import *
+from random import *; from statistics import *; from itertools import *; from functools import *
+from operator import *; from io import *; from sys import *; from json import *
+from typing import *
+import bisect, collections, copy, datetime, functools, heapq, io, itertools, json, math, operator
+import random, re, statistics, string, sys, typing
+for _name in dir(__builtins__):
+    _name.startswith("_") or globals().pop(_name, None)
+"""
 MEMORY_BYTES = 1024 * 1024 * 1024
 
 
@@ -48,15 +61,6 @@ class Sample:
     def canonical(self) -> bool:
         """It has to pass."""
         return self.name.endswith("/0")
-
-    def row(self) -> dict[str, object]:
-        """As `verifier score human-eval --responses` reads it."""
-        return {
-            "id": self.name,
-            "task_id": self.problem,
-            "completion": self.completion,
-            "limits": {"cpu_time_s": CPU_S},
-        }
 
 
 def problems() -> list[Problem]:
@@ -84,8 +88,15 @@ def samples(given: Iterable[Problem], each: int = SAMPLES) -> Iterator[Sample]:
             yield Sample(f"{name}/{number}", name, source, source + check)
 
 
-def passes(sample: Sample) -> bool:
-    """What a plain interpreter says of it."""
+def rows(given: Iterable[Sample]) -> Iterator[dict[str, object]]:
+    """As `verifier score human-eval --responses` reads them: a list of completions a problem."""
+    for name, ours in itertools.groupby(given, key=lambda sample: sample.problem):
+        completions = [sample.completion for sample in ours]
+        yield {"task_id": name, "completions": completions, "limits": {"cpu_time_s": CPU_S}}
+
+
+def passes(sample: Sample, *, names: bool = False) -> bool:
+    """What a plain interpreter says of it; with `NAMES` before it, if asked."""
 
     def limit() -> None:
         resource.setrlimit(resource.RLIMIT_CPU, (CPU_S, CPU_S))
@@ -94,13 +105,13 @@ def passes(sample: Sample) -> bool:
     with tempfile.TemporaryDirectory() as folder:
         done = subprocess.run(
             [PYTHON, "-I", "-"],
-            input=sample.program.encode(),
+            input=f"{NAMES if names else ''}{sample.program}".encode(),
             cwd=folder,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             # It does not sleep; the clock that decides is that of its CPU.
             timeout=60 * CPU_S,
-            preexec_fn=limit,  # noqa: PLW1509 - no lock is taken in it
+            preexec_fn=limit,
             check=False,
         )
     return done.returncode == 0

@@ -5,13 +5,16 @@ object: the cases as texts (one JSON value a line, each an argument; the output 
 there are none. What the entry's code prints is thrown away. An entry can print a lie here: it is
 only ever read as data, and a lie about the reference fails when the reference is scored.
 
-Each case calls a reference that was loaded anew, in an empty folder, with arguments that went through
-JSON, as a scored program is called.
+Each case calls a reference that was loaded anew, in an empty folder, with arguments that went
+through JSON, as a scored program is called.
 """
+
+# Whatever an entry raises is about the entry, and to run it is the job.
+# ruff: noqa: BLE001, S102, S112
 
 from __future__ import annotations
 
-import datetime
+import datetime  # noqa: ICN001 - programs look it up by this name
 import inspect
 import io
 import json
@@ -21,6 +24,8 @@ import sys
 import tempfile
 import time
 import types
+from collections.abc import Callable
+from typing import Any
 
 # To another month and another day of the week.
 SHIFT = datetime.timedelta(days=38, hours=5, minutes=7, seconds=11)
@@ -31,33 +36,33 @@ class NoCaseError(Exception):
     """The entry has no cases; says why."""
 
 
-def another_day():
+def another_day() -> None:
     """Let the clock that a program asks show another day."""
     real = time.time
 
     class Date(datetime.date):
         @classmethod
-        def today(cls):
+        def today(cls) -> Any:
             return cls.fromtimestamp(time.time())
 
     class DateTime(datetime.datetime):
         @classmethod
-        def now(cls, tz=None):
+        def now(cls, tz: datetime.tzinfo | None = None) -> Any:
             return cls.fromtimestamp(time.time(), tz)
 
         @classmethod
-        def today(cls):
+        def today(cls) -> Any:
             return cls.now()
 
         @classmethod
-        def utcnow(cls):
+        def utcnow(cls) -> Any:
             return cls.now(datetime.timezone.utc).replace(tzinfo=None)
 
     time.time = lambda: real() + SHIFT.total_seconds()
-    datetime.date, datetime.datetime = Date, DateTime
+    vars(datetime).update(date=Date, datetime=DateTime)
 
 
-def loaded(source, **names):
+def loaded(source: str, **names: object) -> dict[str, Any]:
     """The names of a program, in a module of its own."""
     module = types.ModuleType("program")
     sys.modules["program"] = module
@@ -66,7 +71,7 @@ def loaded(source, **names):
     return module.__dict__
 
 
-def positional(function, given):
+def positional(function: Callable[..., object], given: dict[str, object]) -> list[object]:
     """The arguments as a call by position passes them."""
     bound = inspect.signature(function).bind(**given)
     bound.apply_defaults()
@@ -75,7 +80,7 @@ def positional(function, given):
     return list(bound.args)
 
 
-def plain(value):
+def plain(value: object) -> str:
     """As JSON."""
     try:
         text = json.dumps(value, allow_nan=False)
@@ -86,7 +91,7 @@ def plain(value):
     return text
 
 
-def cases(job):
+def cases(job: dict[str, Any]) -> list[list[str]]:
     """Input and output of each case, with no input twice."""
     try:
         reference = loaded(job["reference"])
@@ -100,8 +105,8 @@ def cases(job):
         generate = names.get("generate_inputs") or names["generate_input"]
     except BaseException:
         raise NoCaseError("the generator does not load") from None
-    rng = random.Random(job["seed"])
-    seen, found, home = set(), [], os.getcwd()
+    rng = random.Random(job["seed"])  # noqa: S311 - the same in both runs
+    seen, found, home = set(), [], os.getcwd()  # noqa: PTH109 - a string to go back to
     for _ in range(2 * job["cases"]):
         try:
             given = generate(rng)
@@ -110,7 +115,9 @@ def cases(job):
         try:
             arguments = positional(reference["main_solution"], given)
         except TypeError:
-            raise NoCaseError("the generator gives other arguments than the reference takes") from None
+            raise NoCaseError(
+                "the generator gives other arguments than the reference takes"
+            ) from None
         text = "\n".join(map(plain, arguments))
         if text in seen:
             continue
@@ -130,10 +137,10 @@ def cases(job):
             break
     if not found:
         raise NoCaseError("the reference raises on every input")
-    return {"cases": found}
+    return found
 
 
-def main():
+def main() -> None:
     """Answer one job."""
     job = json.load(sys.stdin)
     sys.stdin = io.StringIO()
@@ -145,7 +152,7 @@ def main():
         another_day()
     random.seed(job["random"])
     try:
-        answer = cases(job)
+        answer: dict[str, object] = {"cases": cases(job)}
     except NoCaseError as error:
         answer = {"reason": str(error)}
     json.dump(answer, answers)

@@ -70,7 +70,9 @@ def mutants(source: str, *, first_line: int, count: int, seed: str) -> list[str]
 def _changes(tree: ast.Module, first_line: int) -> Iterator[Change]:
     """All that could be done, in the order of the tree."""
     for node in ast.walk(tree):
-        if getattr(node, "lineno", first_line) < first_line and not isinstance(node, ast.FunctionDef):
+        if getattr(node, "lineno", first_line) < first_line and not isinstance(
+            node, ast.FunctionDef
+        ):
             continue
         if isinstance(node, ast.Compare) and type(node.ops[0]) in _COMPARED:
             yield _set(node.ops, 0, _COMPARED[type(node.ops[0])]())

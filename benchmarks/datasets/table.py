@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,6 +24,7 @@ class Made:
         entries: Of the data set, all of them.
         must_pass: Ids of rows whose response is the reference.
         plain: For each mutant, by id, whether it passes without us.
+        with_names: Asks the plain interpreter again, with the names that ours have.
         left_out: Entries that gave no row, by reason.
         seconds: To make them; of that `plain_s` for `plain`.
     """
@@ -33,9 +34,30 @@ class Made:
     entries: int
     must_pass: frozenset[str]
     plain: Mapping[str, bool] = field(default_factory=dict)
+    with_names: Callable[[str], bool] | None = None
     left_out: Counter[str] = field(default_factory=Counter)
     seconds: float = 0.0
     plain_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """Verdicts that are not as they have to be, a line each.
+
+    Attributes:
+        failed: References that did not pass.
+        disagreed: Mutants with another verdict than a plain interpreter gives.
+        explained: Those that have the same verdict once both have the same names.
+    """
+
+    failed: Sequence[str]
+    disagreed: Sequence[str]
+    explained: Sequence[str]
+
+    @property
+    def ok(self) -> bool:
+        """Nothing is wrong."""
+        return not self.failed and not self.disagreed
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +71,7 @@ class Found:
         report: The command that made the page.
         page_bytes: Of the page.
         memory_bytes: Of the hungriest case.
-        failed: References that did not pass, a line each.
-        disagreed: Mutants that got another verdict than a plain interpreter gives, a line each.
+        judged: What is wrong about the verdicts.
     """
 
     made: Made
@@ -59,31 +80,28 @@ class Found:
     report: Ran
     page_bytes: int
     memory_bytes: int
-    failed: Sequence[str]
-    disagreed: Sequence[str]
-
-    @property
-    def ok(self) -> bool:
-        """Every reference passes, and every mutant got the verdict of a plain interpreter."""
-        return not self.failed and not self.disagreed
+    judged: Judged
 
 
-def verdicts(
-    made: Made, results: Sequence[Mapping[str, Any]]
-) -> tuple[list[str], list[str]]:
-    """References that did not pass, and mutants judged otherwise than without us; a line each."""
+def judge(made: Made, results: Sequence[Mapping[str, Any]]) -> Judged:
+    """Look at all verdicts."""
     rows = {str(row["id"]): row for row in results}
     failed = [
         f"{name}: {_said(rows.get(name))}"
         for name in sorted(made.must_pass)
         if not _passed(rows.get(name))
     ]
-    disagreed = [
-        f"{name}: a plain interpreter {'passes' if plain else 'fails'} it; {_said(rows.get(name))}"
-        for name, plain in made.plain.items()
-        if _passed(rows.get(name)) != plain
-    ]
-    return failed, disagreed
+    disagreed: list[str] = []
+    explained: list[str] = []
+    for name, plain in made.plain.items():
+        ours = _passed(rows.get(name))
+        if ours == plain:
+            continue
+        line = f"{name}: a plain interpreter {'passes' if plain else 'fails'} it; "
+        line += f"here {_said(rows.get(name))}"
+        names = made.with_names is not None and made.with_names(name) == ours
+        (explained if names else disagreed).append(line)
+    return Judged(failed, disagreed, explained)
 
 
 def _passed(row: Mapping[str, Any] | None) -> bool:
@@ -101,7 +119,7 @@ def _said(row: Mapping[str, Any] | None) -> str:
 
 def figures(found: Found) -> list[tuple[str, str]]:
     """A figure and its name, a row each."""
-    made, score, summary = found.made, found.score, found.summary
+    made, score, summary, judged = found.made, found.score, found.summary, found.judged
     rows = summary["rows"]
     passed = summary["statuses"].get("ACCEPTED", 0)
     lines = [("entries of the data set", f"{made.entries:,}")]
@@ -111,14 +129,22 @@ def figures(found: Found) -> list[tuple[str, str]]:
         ("rows", f"{rows:,}"),
         (
             "references that pass",
-            f"{len(made.must_pass) - len(found.failed):,} of {len(made.must_pass):,}",
+            f"{len(made.must_pass) - len(judged.failed):,} of {len(made.must_pass):,}",
         ),
     ]
     if made.plain:
-        agreed = len(made.plain) - len(found.disagreed)
+        other = len(judged.disagreed) + len(judged.explained)
         lines += [
-            ("mutants that pass without us", f"{sum(made.plain.values()):,} of {len(made.plain):,}"),
-            ("mutants with the same verdict here", f"{agreed:,} of {len(made.plain):,}"),
+            (
+                "mutants that pass without us",
+                f"{sum(made.plain.values()):,} of {len(made.plain):,}",
+            ),
+            ("mutants with the same verdict here", f"{len(made.plain) - other:,}"),
+            (
+                "mutants with another, for the names that programs have here",
+                f"{len(judged.explained):,}",
+            ),
+            ("mutants with another", f"{len(judged.disagreed):,}"),
         ]
     lines.append(("rows that pass", f"{passed:,} ({passed / rows:.1%})" if rows else "0"))
     lines += [
@@ -136,10 +162,11 @@ def figures(found: Found) -> list[tuple[str, str]]:
     ]
     if made.plain_s:
         lines.append(("of that the plain interpreter's verdicts", f"{number(made.plain_s)} s"))
-    return lines + [
+    return [
+        *lines,
         ("`verifier score`, wall", f"{number(score.wall_s)} s"),
-        ("`verifier score`, CPU with its sandbox", f"{number(score.cpu_s)} s"),
-        ("of that in programs", f"{number(summary['cpu_time_s'])} s"),
+        ("`verifier score`, CPU of its own process", f"{number(score.cpu_s)} s"),
+        ("CPU of the programs", f"{number(summary['cpu_time_s'])} s"),
         ("`verifier score`, peak memory", f"{number(score.rss_bytes / MIB)} MiB"),
         ("the hungriest case", f"{number(found.memory_bytes / MIB)} MiB"),
         ("`verifier report`, wall", f"{number(found.report.wall_s)} s"),
@@ -153,9 +180,19 @@ def lines(name: str, found: Found) -> list[str]:
     shown = figures(found)
     width = max(len(label) for label, _ in shown)
     text = [f"== {name}", *(f"  {label:{width}}  {value}" for label, value in shown)]
-    text += [f"  left out, {reason}: {count:,}" for reason, count in found.made.left_out.most_common()]
-    text += [f"  FAILED {line}" for line in found.failed]
-    return text + [f"  DISAGREED {line}" for line in found.disagreed]
+    text += [
+        f"  left out, {reason}: {count:,}" for reason, count in found.made.left_out.most_common()
+    ]
+    return text + [f"  {title}: {line}" for title, listed in _listed(found) for line in listed]
+
+
+def _listed(found: Found) -> list[tuple[str, Sequence[str]]]:
+    judged = found.judged
+    return [
+        ("a reference that does not pass", judged.failed),
+        ("another verdict", judged.disagreed),
+        ("another verdict, for the names", judged.explained),
+    ]
 
 
 def markdown(machine: Mapping[str, object], command: str, found: Found) -> str:
@@ -168,7 +205,7 @@ def markdown(machine: Mapping[str, object], command: str, found: Found) -> str:
     if found.made.left_out:
         reasons = [(why, f"{count:,}") for why, count in found.made.left_out.most_common()]
         text += ["", *table(("entries that gave no row", ""), reasons)]
-    for title, listed in (("Failed", found.failed), ("Disagreed", found.disagreed)):
+    for title, listed in _listed(found):
         if listed:
-            text += ["", f"{title}:", "", *(f"- {line}" for line in listed)]
+            text += ["", f"{title[0].upper()}{title[1:]}:", "", *(f"- {line}" for line in listed)]
     return "\n".join(text) + "\n"

@@ -263,6 +263,14 @@ def test_the_command(tmp_path):
     assert made["failures"]["1"]["cases"][0]["expected"] == "4\nend\n"
 
 
+def test_data_that_is_not_there(tmp_path):
+    path = written(tmp_path / "r.jsonl", [(row_of(1, "a"), result_of())])
+    done = invoke("report", path, "-o", tmp_path / "r.html", "--data", tmp_path / "no.jsonl")
+    assert done.exit_code == ExitCode.USAGE
+    assert "no.jsonl does not exist" in plain(done.stderr).replace("\n", "")
+    assert not (tmp_path / "r.html").exists()
+
+
 def test_nothing_is_overwritten(tmp_path):
     path = written(tmp_path / "r.jsonl", [(row_of(1, "a"), result_of())])
     before = path.read_bytes()

@@ -25,8 +25,8 @@ def report(
         typer.Option(
             "--data",
             metavar="ROWS",
-            help="The rows that were scored, or the word human-eval: failures are shown with input, "
-            "expected output and program too.",
+            help="The rows that were scored (or the word human-eval): failures are shown with "
+            "input, expected output and program too.",
             show_default=False,
         ),
     ] = None,
@@ -43,11 +43,14 @@ def report(
     """Write one HTML file that shows the results: figures, charts, each row, failures in full."""
 
     async def work() -> ExitCode:
+        from verifier.data.joined import HUMAN_EVAL
         from verifier.data.reading import read_results
         from verifier.report import add_samples, collect, report_page, write_page
 
+        if data is not None and not data.exists() and str(data) != HUMAN_EVAL:
+            fail(ExitCode.USAGE, f"{data} does not exist")
         for path in (results, data):
-            if path is not None and output.exists() and output.samefile(path):
+            if path and path.exists() and output.exists() and output.samefile(path):
                 fail(ExitCode.USAGE, f"{path} would be overwritten by the page: name another")
         notes: list[str] = []
         found = collect(read_results(results, notes), max_failures=failures)
