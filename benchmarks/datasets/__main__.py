@@ -31,6 +31,7 @@ from benchmarks.datasets.table import Found, Made, judge, lines, markdown
 from verifier.engine import Engine, make_sandbox
 
 WRITER = "benchmarks/datasets {}"
+SAID_ROWS = 200
 
 
 def parser() -> argparse.ArgumentParser:
@@ -82,8 +83,12 @@ def make_codeio(given: argparse.Namespace, rows: Path) -> Made:
         engine = Engine(sandbox, slots=given.slots, accept=frozenset(accept))
         await engine.start()
         try:
-            found = codeio.rows(engine, entries, cases=given.cases, left_out=left_out)
-            return [row async for row in found]
+            found = []
+            async for row in codeio.rows(engine, entries, cases=given.cases, left_out=left_out):
+                found.append(row)
+                if len(found) % SAID_ROWS == 0:
+                    say(f"codeio: {len(found):,} rows made")
+            return found
         finally:
             await engine.close()
 
@@ -95,6 +100,11 @@ def make_codeio(given: argparse.Namespace, rows: Path) -> Made:
 
 
 SETS = {"humaneval": make_humaneval, "codeio": make_codeio}
+
+
+def say(line: str) -> None:
+    """How far it is."""
+    print(line, file=sys.stderr, flush=True)
 
 
 def write(path: Path, rows: Iterable[dict[str, object]]) -> None:
@@ -109,6 +119,7 @@ def work(name: str, given: argparse.Namespace) -> Found:
     folder.mkdir(parents=True, exist_ok=True)
     made = SETS[name](given, folder / f"{name}.rows.jsonl")
     results, page = folder / f"{name}.results.jsonl", folder / f"{name}.html"
+    say(f"{name}: rows made, in {made.seconds:.0f} s; scoring them")
     where = ["--backend", given.backend, "--slots", str(given.slots)]
     where += ["--accept", given.accept] if given.accept else []
     score = verifier("score", *made.arguments, "-o", str(results), "--quiet", *where)
