@@ -16,6 +16,7 @@ import argparse
 import asyncio
 import json
 import os
+import signal
 import sys
 import time
 from collections import Counter
@@ -143,6 +144,8 @@ def shown_command(name: str, given: argparse.Namespace) -> str:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Work, print, write."""
+    # What was started is ended.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     options = parser()
     given = options.parse_args(argv)
     names = given.sets or list(SETS)

@@ -4,8 +4,8 @@ An entry is a reference (`main_solution`) and a generator of its inputs. It beco
 reference as the response, if a rule that is all code lets it in:
 
 - the code parses and imports nothing beyond the standard library, by the syntax tree;
-- run twice with the same seed, in the sandbox, it gives the same inputs and outputs. The second run
-  differs in what a program must not depend on: the hash seed, the state of `random`, and the day;
+- run twice with the same seed, in the sandbox, it gives the same inputs and outputs. The second
+  time, what a program must not depend on is another: the hash seed, the state of `random`, the day;
 - inputs and outputs are JSON, as a case has them.
 
 All else is counted under the reason.
@@ -34,8 +34,8 @@ INSIDE = (Path(__file__).parent / "inside.py").read_text(encoding="utf-8")
 # For all cases of an entry together, where a case that is scored has the default of 10 s.
 LIMITS = LimitOverrides(cpu_time_s=10.0, output_bytes=4 * 1024 * 1024)
 SEED = 1
-# The same as in a slot (a fixed hash seed), and others.
-OTHER_ENV = ("PYTHONHASHSEED=1",)
+# A slot has 0.
+OTHER_HASH_SEED = "PYTHONHASHSEED=1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,47 +122,76 @@ def chosen(entries: Iterable[Entry], left_out: Counter[str]) -> Iterator[Entry]:
 
 
 async def observe(engine: Engine, entry: Entry, cases: int) -> Observed:
-    """Run generator and reference twice.
+    """Let the generator make inputs, the reference answer them, and both do it again.
+
+    The reference answers in a run of its own: what a generator leaves in files is no input.
 
     Raises:
         InfraError: The sandbox could not run it.
     """
-    first = await _run(engine, entry, cases, again=False)
-    if first.reason:
-        return first
-    second = await _run(engine, entry, cases, again=True)
-    if [given for given, _ in first.cases] != [given for given, _ in second.cases]:
+    made = await _run(engine, entry, cases)
+    if isinstance(made, str):
+        return Observed(reason=made)
+    inputs, _ = made
+    first = await _run(engine, entry, cases, inputs=inputs)
+    if isinstance(first, str):
+        return Observed(reason=first)
+    outputs = first[1]
+    if not any(outputs):
+        return Observed(reason="the reference raises on every input")
+    again = await _run(engine, entry, cases, again=True)
+    if isinstance(again, str):
+        return Observed(reason=again)
+    if again[0] != inputs:
         return Observed(reason="inputs differ between two runs")
-    if first != second:
+    if again[1] != outputs:
         return Observed(reason="outputs differ between two runs")
-    return first
+    return Observed(tuple((i, o) for i, o in zip(inputs, outputs, strict=True) if o is not None))
 
 
-async def _run(engine: Engine, entry: Entry, cases: int, *, again: bool) -> Observed:
+async def _run(
+    engine: Engine,
+    entry: Entry,
+    cases: int,
+    *,
+    inputs: Sequence[str] | None = None,
+    again: bool = False,
+) -> tuple[list[str], list[str | None]] | str:
+    """Inputs and outputs, or the reason for none.
+
+    Inputs that are given are answered; else they are made, and answered only `again`, when all is
+    done in another environment.
+    """
     job = {
         "reference": entry.reference,
         "generator": entry.generator,
         "seed": SEED,
         "cases": cases,
-        "random": 1 if again else 0,
+        "inputs": inputs,
+        "answer": again or inputs is not None,
+        "random": int(again),
         "another_day": again,
     }
-    # The first run forks the slot's interpreter, as scoring does; the second needs one of its own.
-    argv = ("/usr/bin/env", *OTHER_ENV, "python3", "-s", "-c", INSIDE) if again else ()
+    # A program forks the slot's interpreter, as in scoring; another environment needs one anew.
+    argv = ("/usr/bin/env", OTHER_HASH_SEED, "python3", "-s", "-c", INSIDE) if again else ()
     program = None if again else Program("python", INSIDE.encode())
     done = await engine.run(
         RunTask(program=program, argv=argv, stdin=json.dumps(job).encode(), limits=LIMITS)
     )
     if done.status in {Status.TIME_LIMIT, Status.MEMORY_LIMIT, Status.OUTPUT_LIMIT}:
-        return Observed(reason="over the limits")
+        return "over the limits"
     try:
         # As the entry's own process says it: read as whatever it may be.
         answer = json.loads(done.facts.stdout)
         if "reason" in answer:
-            return Observed(reason=str(answer["reason"]))
-        return Observed(tuple((str(given), str(output)) for given, output in answer["cases"]))
+            return str(answer["reason"])
+        outputs = [None if output is None else str(output) for output in answer["outputs"]]
+        found = [str(given) for given in answer["inputs"]]
     except (ValueError, TypeError, KeyError, RecursionError):
-        return Observed(reason=f"ends the interpreter ({done.status.value})")
+        return f"ends the interpreter ({done.status.value})"
+    if job["answer"] and len(outputs) != len(found if inputs is None else inputs):
+        return "answers as no entry does"
+    return found, outputs
 
 
 def row(entry: Entry, observed: Observed) -> dict[str, object]:

@@ -1,16 +1,17 @@
-"""Runs inside the sandbox: an entry's generator makes inputs, its reference answers them.
+"""Runs inside the sandbox: an entry's generator makes inputs, its reference answers them, or both.
 
 Read as text by `codeio` and sent there. Takes a job as JSON on standard input and prints one JSON
-object: the cases as texts (one JSON value a line, each an argument; the output as JSON), or why
-there are none. What the entry's code prints is thrown away. An entry can print a lie here: it is
-only ever read as data, and a lie about the reference fails when the reference is scored.
+object: inputs as texts (one JSON value a line, each an argument) and outputs as JSON, null where
+the reference raised; or why there are none. What the entry's code prints is thrown away. An entry
+can print a lie here: it is only ever read as data, and a lie about the reference fails when the
+reference is scored.
 
-Each case calls a reference that was loaded anew, in an empty folder, with arguments that went
-through JSON, as a scored program is called.
+Each input goes to a reference that was loaded anew, with arguments that went through JSON, as a
+scored program is called.
 """
 
 # Whatever an entry raises is about the entry, and to run it is the job.
-# ruff: noqa: BLE001, PTH102, PTH109, S102, S112
+# ruff: noqa: BLE001, S102
 
 from __future__ import annotations
 
@@ -90,22 +91,16 @@ def plain(value: object) -> str:
     return text
 
 
-def cases(job: dict[str, Any]) -> list[list[str]]:
-    """Input and output of each case, with no input twice."""
-    try:
-        reference = loaded(job["reference"])
-    except BaseException:
-        raise NoCaseError("the reference does not load") from None
-    if not callable(reference.get("main_solution")):
-        raise NoCaseError("there is no main_solution")
+def generated(job: dict[str, Any], reference: dict[str, Any]) -> list[str]:
+    """Inputs, none of them twice."""
     try:
         # As in the package: the generator sees the reference's names, and `Random`.
         names = loaded(job["generator"], **{**reference, "Random": random.Random})
         generate = names.get("generate_inputs") or names["generate_input"]
     except BaseException:
         raise NoCaseError("the generator does not load") from None
-    rng = random.Random(job["seed"])  # noqa: S311 - the same in both runs
-    seen, found, home = set(), [], os.getcwd()
+    rng = random.Random(job["seed"])  # noqa: S311 - the same in all runs
+    found: dict[str, None] = {}
     for _ in range(2 * job["cases"]):
         try:
             given = generate(rng)
@@ -117,31 +112,37 @@ def cases(job: dict[str, Any]) -> list[list[str]]:
             raise NoCaseError(
                 "the generator gives other arguments than the reference takes"
             ) from None
-        text = "\n".join(map(plain, arguments))
-        if text in seen:
-            continue
-        seen.add(text)
-        fresh = [json.loads(line) for line in text.split("\n")] if arguments else []
-        random.seed(job["random"])
-        # What a generator left in files is no input.
-        os.mkdir(f"case-{len(seen)}")
-        os.chdir(f"case-{len(seen)}")
-        try:
-            output = loaded(job["reference"])["main_solution"](*fresh)
-        except BaseException:
-            continue
-        finally:
-            os.chdir(home)
-        found.append([text, plain(output)])
+        found.setdefault("\n".join(map(plain, arguments)))
         if len(found) == job["cases"]:
             break
-    if not found:
-        raise NoCaseError("the reference raises on every input")
-    return found
+    return list(found)
+
+
+def answered(job: dict[str, Any], text: str) -> str | None:
+    """What the reference returns."""
+    arguments = [json.loads(line) for line in text.split("\n")] if text else []
+    random.seed(job["random"])
+    try:
+        output = loaded(job["reference"])["main_solution"](*arguments)
+    except BaseException:
+        return None
+    return plain(output)
+
+
+def work(job: dict[str, Any]) -> dict[str, object]:
+    """What the job asks for: inputs that are not given are generated."""
+    try:
+        reference = loaded(job["reference"])
+    except BaseException:
+        raise NoCaseError("the reference does not load") from None
+    if not callable(reference.get("main_solution")):
+        raise NoCaseError("there is no main_solution")
+    inputs = job["inputs"] if job["inputs"] is not None else generated(job, reference)
+    return {"inputs": inputs, "outputs": [answered(job, x) for x in inputs if job["answer"]]}
 
 
 def main() -> None:
-    """Answer one job."""
+    """Do one job."""
     job = json.load(sys.stdin)
     sys.stdin = io.StringIO()
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
@@ -152,7 +153,7 @@ def main() -> None:
         another_day()
     random.seed(job["random"])
     try:
-        answer: dict[str, object] = {"cases": cases(job)}
+        answer = work(job)
     except NoCaseError as error:
         answer = {"reason": str(error)}
     json.dump(answer, answers)

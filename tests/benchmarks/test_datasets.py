@@ -67,7 +67,9 @@ DIFFER = (
 FILE = Entry(
     "file",
     "def main_solution(path):\n    return open(path).read()\n",
-    "def generate_inputs(rng):\n    open('x', 'w').write('text')\n    return {'path': 'x'}\n",
+    "def generate_inputs(rng):\n"
+    "    open('/tmp/x', 'w').write('text')\n"
+    "    return {'path': '/tmp/x'}\n",
 )
 
 
