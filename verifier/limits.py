@@ -66,6 +66,8 @@ def resolve(
             wall_is_given = False
     if not wall_is_given:
         values["wall_time_s"] = min(Limits.wall_for(values["cpu_time_s"]), ceilings.wall_time_s)
+    if not values:
+        return defaults
     return dataclasses.replace(defaults, **values)  # type: ignore[arg-type]
 
 

@@ -47,6 +47,8 @@ def scored(passed: int = 1, total: int = 1, status: Status = Status.ACCEPTED) ->
 class FakeScorer:
     """Answers rows from a function; remembers how many were in flight at once."""
 
+    backend = "test"
+
     def __init__(self, answer: Callable[[Row], Any], slots: int = 1) -> None:
         self._answer = answer
         self._slots = slots

@@ -34,7 +34,7 @@ class FakeWorker:
         elif problem is not None:
             raise problem
         self.death.clear()
-        return Opened(self.name, self.slots)
+        return Opened(self.name, self.slots, "namespaces")
 
     async def until_death(self, work):
         done = asyncio.ensure_future(work)

@@ -52,6 +52,11 @@ class EngineScorer:
         """Slots of the engine."""
         return self._engine.info().slots
 
+    @property
+    def backend(self) -> str:
+        """The engine's."""
+        return self._engine.sandbox.name
+
     async def score(self, row: Row) -> Result:
         """Read the row's ground truth and hand both to the engine."""
         from verifier.engine.patience import patiently
@@ -114,6 +119,11 @@ class GatewayScorer:
     def slots(self) -> int:
         """Slots of the gateways."""
         return self._info.slots * self._gateways
+
+    @property
+    def backend(self) -> str:
+        """The gateway's."""
+        return self._info.backend
 
     async def score(self, row: Row) -> Result:
         """Send the row as it is: the gateway reads the ground truth."""

@@ -8,6 +8,7 @@ import dataclasses
 import json
 import signal
 import sys
+import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,6 +34,7 @@ from verifier.data import (
     load_adapter,
     parse_columns,
     records,
+    result_of,
     result_to_dict,
     shards,
     to_line,
@@ -47,6 +49,8 @@ from verifier.types import Outcome
 _PLAIN_LINES = 10
 # Where nobody knows how many rows there are: a line after so many.
 _PLAIN_STEP = 1000
+# A live bar is drawn anew as often as anybody could see.
+_SHOWN_EVERY_S = 0.1
 # Reasons printed in full; the rest is in the results file.
 _MAX_REASONS = 20
 STDOUT = Path("-")
@@ -258,6 +262,12 @@ class Report:
         """The totals, and what the exit code says of them."""
         if self._reasons > _MAX_REASONS:
             self.say(f"... and {self._reasons - _MAX_REASONS} more: see the results file")
+        if totals.repeated_ids:
+            self.say(
+                f"{totals.repeated_ids} rows have an id that an earlier row has (the first is "
+                f"{totals.first_repeated!r}): all are scored, but show, replay and compare find "
+                "rows by id"
+            )
         if self._as_json:
             typer.echo(json.dumps(totals.summary()))
         elif not self._quiet:
@@ -353,9 +363,12 @@ class ScoringRun:
         columnar = self._output.suffix == ".parquet"
         lines = lines_of(self._output)
         run = {"version": __version__, "repeat": self._repeat, **self._data.identity()}
+        if scorer.backend == "fake":
+            run["fake"] = True  # no real run goes on with verdicts that were made up
         journal = self._open(lines, run)
+        beside = {"backend": scorer.backend, **self._data.places()}
         try:
-            self._beside(".config.json", {**run, **config, **self._data.places()})
+            self._beside(".config.json", {**run, **config, **beside})
             with self._report.progress(self._data.count(), self._totals) as advance:
 
                 def finished(scored: Scored) -> None:
@@ -377,7 +390,7 @@ class ScoringRun:
         if not self._resume:
             return Journal.begin(lines, run)
         journal = Journal.resume(
-            lines, run, lambda line: self._totals.add(json.loads(line), resumed=True)
+            lines, run, lambda line: self._totals.add(result_of(line), resumed=True)
         )
         if journal.rows:
             self._report.say(f"going on behind {journal.rows} rows that are scored")
@@ -475,4 +488,12 @@ def _bar(err: Console, total: int | None, totals: Totals) -> Iterator[Callable[[
     )
     with Progress(*columns, console=err, transient=True) as progress:
         task = progress.add_task("scoring", total=total, completed=totals.rows, note="")
-        yield lambda: progress.update(task, completed=totals.rows, note=totals.line())
+        shown_at = 0.0
+
+        def advance() -> None:
+            nonlocal shown_at
+            if (now := time.monotonic()) - shown_at >= _SHOWN_EVERY_S:
+                shown_at = now
+                progress.update(task, completed=totals.rows, note=totals.line())
+
+        yield advance

@@ -17,6 +17,7 @@ from typing import Any
 from rich.table import Table
 
 from verifier.data import pass_at_k
+from verifier.data.names import Names
 from verifier.types import Outcome, Status
 
 # What totals are also made of apart.
@@ -75,6 +76,9 @@ class Totals:
     groups: dict[str, dict[str, Group]] = field(default_factory=dict)
     started_s: float = field(default_factory=time.monotonic)
     resumed_rows: int = 0
+    repeated_ids: int = 0
+    first_repeated: str = ""
+    _ids: Names = field(default_factory=Names)
     _recent: deque[float] = field(default_factory=lambda: deque(maxlen=_RECENT))
     _new_cases: int = 0
 
@@ -86,6 +90,7 @@ class Totals:
             values = self.groups.setdefault(name, {})
             if value in values or len(values) < _MAX_GROUPS:
                 values.setdefault(value, Group()).add(row, problems=problems)
+        self._name(row["id"])
         self.flaky += row["flaky"] is True
         self.resumed_rows += resumed
         if row["score"] is None:
@@ -101,6 +106,11 @@ class Totals:
         if not resumed:
             self._new_cases += row["total"]
             self._recent.append(row["timing"]["total_s"])
+
+    def _name(self, row_id: str | None) -> None:
+        if row_id is not None and self._ids.add(row_id):
+            self.first_repeated = self.first_repeated or row_id
+            self.repeated_ids += 1
 
     @property
     def rows(self) -> int:
@@ -150,6 +160,7 @@ class Totals:
             "infra_error": self.infra,
             "flaky": self.flaky,
             "resumed_rows": self.resumed_rows,
+            "repeated_ids": self.repeated_ids,
             "statuses": dict(self.statuses),
             "cpu_time_s": round(self.cpu_time_s, 6),
             "seconds": round(self.elapsed_s, 3),

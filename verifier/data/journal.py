@@ -183,8 +183,10 @@ class Journal:
 
     def _append_ahead(self) -> None:
         """What waited for the rows that are there by now."""
-        while (line := self._ahead.pop(self.rows, b"")) != b"":
+        # Kept until it is written: on a full disk it stays in the journal.
+        while (line := self._ahead.get(self.rows)) is not None:
             self._append(line)
+            del self._ahead[self.rows - 1]
 
     def _count(self, line: bytes) -> None:
         """RESULTS has one line more."""

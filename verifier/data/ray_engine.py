@@ -76,7 +76,7 @@ class ScoringActor:
             raise
         except Exception as error:
             raise InfraError(f"node {node}: {type(error).__name__}: {error}") from error
-        return Opened(node, self._scorer.slots)
+        return Opened(node, self._scorer.slots, self._scorer.backend)
 
     async def score(self, data: bytes) -> bytes:
         """Score a pickled row; its pickled result, or nothing where the scorer is not open."""

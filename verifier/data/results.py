@@ -6,10 +6,12 @@ Excerpts of standard output are bytes; they are decoded as UTF-8 with what is no
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Sequence
 from typing import Any
 
+from verifier import _fast
 from verifier.data.rows import BadRow, Row
 from verifier.types import (
     CaseResult,
@@ -78,7 +80,27 @@ def bad_row_to_dict(bad: BadRow) -> dict[str, Any]:
 
 def to_line(result_row: dict[str, Any]) -> str:
     """One line of a results file, with its newline."""
-    return json.dumps(result_row, ensure_ascii=True, separators=(", ", ": ")) + "\n"
+    if _fast.orjson is not None:
+        # It knows neither ASCII nor half of a surrogate pair: such rows are written the plain way.
+        with contextlib.suppress(TypeError):
+            line: bytes = _fast.orjson.dumps(result_row)
+            if line.isascii():
+                return line.decode("ascii") + "\n"
+    return json.dumps(result_row, ensure_ascii=True, separators=(",", ":")) + "\n"
+
+
+def result_of(line: bytes) -> dict[str, Any]:
+    """What `to_line` wrote.
+
+    Raises:
+        ValueError: It did not write this.
+    """
+    if _fast.orjson is not None:
+        with contextlib.suppress(ValueError):  # half of a surrogate pair is refused
+            fast: dict[str, Any] = _fast.orjson.loads(line)
+            return fast
+    row: dict[str, Any] = json.loads(line)
+    return row
 
 
 def _case(case: CaseResult) -> dict[str, Any]:

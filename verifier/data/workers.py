@@ -48,6 +48,11 @@ class RowScorer(Protocol):
         """Programs that run at once."""
         ...
 
+    @property
+    def backend(self) -> str:
+        """Which sandbox runs them."""
+        ...
+
     async def score(self, row: Row) -> Result:
         """Score one row. Raises nothing for a row's own faults, nor for a fault of the machinery.
 
@@ -68,10 +73,12 @@ class Opened:
     Attributes:
         node: Where it is, for a person.
         slots: Programs that run at once there.
+        backend: Which sandbox runs them.
     """
 
     node: str
     slots: int
+    backend: str
 
 
 class WorkerDied(Exception):  # noqa: N818 - an event, which is no fault of anybody's yet
@@ -110,6 +117,7 @@ class _Seat:
         self.room = 0  # rows at once; 0 while it is not there
         self.busy = 0
         self.node = ""
+        self.backend = ""
         self.gone = _future()  # why it died, as a row found out
 
     @property
@@ -171,6 +179,11 @@ class WorkersScorer:
     def slots(self) -> int:
         """Slots of all workers, also of those that are not there yet."""
         return self._slots or 1
+
+    @property
+    def backend(self) -> str:
+        """Those of the workers that were there so far: nodes may differ."""
+        return ", ".join(sorted({seat.backend for seat in self._seats} - {""}))
 
     async def score(self, row: Row) -> Result:
         """Have a worker score the row; see the module.
@@ -297,7 +310,7 @@ class WorkersScorer:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        seat.node = opened.node
+        seat.node, seat.backend = opened.node, opened.backend
         seat.gone = _future()
         seat.room = max(1, opened.slots) * self._per_slot
         self._say(f"a worker is on node {seat.node}, slots: {opened.slots}")

@@ -108,7 +108,7 @@ def make_sandbox(
             )
         from verifier.sandbox.fake import FakeSandbox
 
-        return FakeSandbox()
+        return FakeSandbox(recording=False)
     near = difflib.get_close_matches(backend, BACKENDS, 1)
     hint = f"; did you mean {near[0]!r}?" if near else ""
     raise ConfigError(f"backend: there is no {backend!r}{hint} There are: {', '.join(BACKENDS)}")
