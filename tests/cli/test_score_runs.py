@@ -270,13 +270,6 @@ def test_a_file_of_another_schema(tmp_path, out, sandbox):
     assert not out.exists()
 
 
-def test_a_row_with_too_many_cases_is_a_broken_row(tmp_path, out, sandbox):
-    many = {"inputs": ["1\n"] * 100_001, "outputs": ["2\n"] * 100_001}
-    rows = jsonl(tmp_path / "rows.jsonl", row("huge", many), row("next"))
-    assert invoke("score", rows, "-o", out).exit_code == ExitCode.INCOMPLETE
-    assert [r["outcome"] for r in results(out)] == ["INVALID_SUITE", "SCORED"]
-
-
 # ---------------------------------------------------------------- any end, and going on
 
 
@@ -382,3 +375,96 @@ async def test_rows_wait_for_a_gateway_that_is_away():
     assert "waiting for the gateway" in told[0]
     hasty = GatewayScorer(Client(), Info())
     assert (await hasty.score(one)).outcome is Outcome.INFRA_ERROR
+
+
+# ---------------------------------------------------------------- bad input, and a bad host
+
+# A disk of our own in a mount namespace: it fills, the run says so; then there is room.
+FULL = """
+mount -t tmpfs -o size=100k tmpfs "$1"
+shift
+"$@"; echo "first $?"
+mount -o remount,size=64m "$DISK"
+"$@" --resume; echo "then $?"
+cat "$DISK/results.jsonl" > "$WHOLE"
+"""
+
+
+def test_a_disk_that_fills_ends_the_run_and_loses_nothing(many, tmp_path):
+    rows, wanted = many
+    disk, whole = tmp_path / "disk", tmp_path / "whole.jsonl"
+    disk.mkdir()
+    done = subprocess.run(
+        [
+            *("unshare", "--user", "--map-root-user", "--mount", "sh", "-c", FULL, "sh", str(disk)),
+            *command(rows, disk / "results.jsonl", "--limit", "150"),
+        ],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "DISK": str(disk), "WHOLE": str(whole)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if "unshare failed" in done.stderr or "Operation not permitted" in done.stderr:
+        pytest.skip("no mount namespaces here")
+    assert "No space left on device; make room, then go on with --resume" in plain(done.stderr)
+    assert done.stdout.split("\n")[:2] == [f"first {ExitCode.USAGE}", "then 0"], done.stderr
+    assert same(whole) == wanted[:150]
+
+
+def test_a_row_of_a_million_cases_is_refused_alone(tmp_path, out, sandbox):
+    many = {"inputs": ["1\n"] * 1_000_000, "outputs": ["2\n"] * 1_000_000}
+    rows = jsonl(tmp_path / "rows.jsonl", row("huge", json.dumps(many)), row("next"))
+    assert invoke("score", rows, "-o", out).exit_code == ExitCode.INCOMPLETE
+    huge, after = results(out)
+    assert (huge["outcome"], after["outcome"]) == ("INVALID_SUITE", "SCORED")
+    assert "1000000" in huge["error"]
+
+
+def test_ids_that_come_again_are_scored_and_said(tmp_path, out, sandbox):
+    rows = jsonl(tmp_path / "rows.jsonl", *(row(name) for name in ("a", "b", "a", "a", "\ud800")))
+    done = invoke("score", rows, "-o", out, "--json")
+    assert ids(out) == ["a", "b", "a", "a", "\ud800"]
+    assert json.loads(done.stdout)["repeated_ids"] == 2
+    assert "2 rows have an id that an earlier row has (the first is 'a')" in plain(done.stderr)
+
+
+def test_a_row_without_an_id_is_a_broken_row(tmp_path, out, sandbox):
+    nameless = row("x")
+    del nameless["id"]
+    rows = jsonl(tmp_path / "rows.jsonl", nameless, row("next"))
+    assert invoke("score", rows, "-o", out).exit_code == ExitCode.INCOMPLETE
+    assert [(r["id"], r["line"], r["error"]) for r in results(out)] == [
+        (None, 1, "id: missing"), ("next", 2, ""),
+    ]  # fmt: skip
+
+
+def test_what_stood_before_a_cut_is_written_and_the_rest_can_follow(tmp_path, out, sandbox):
+    lines = b"".join(json.dumps(row(f"r{n}")).encode() + b"\n" for n in range(300))
+    rows = tmp_path / "rows.jsonl.gz"
+    rows.write_bytes(gzip.compress(lines, compresslevel=0)[:-30_000])
+    done = invoke("score", rows, "-o", out)
+    assert done.exit_code == ExitCode.USAGE
+    assert "damaged after line" in plain(done.stderr)
+    written = ids(out)
+    assert written == [f"r{n}" for n in range(len(written))]
+    assert written
+
+
+def test_verdicts_that_were_made_up_are_told_apart(ten, out, sandbox):
+    invoke("score", ten, "-o", out, "--limit", 2)
+    said = json.loads(out.with_name("results.jsonl.config.json").read_text())
+    assert (said["backend"], said["fake"]) == ("fake", True)
+    sandbox.__class__ = type("Other", (type(sandbox),), {"name": "namespaces"})
+    done = invoke("score", ten, "-o", out, "--limit", 2, "--resume")
+    assert done.exit_code == ExitCode.USAGE
+    assert "another run (fake differ)" in plain(done.stderr)
+
+
+def test_results_of_another_version_are_not_gone_on_with(ten, out, sandbox, monkeypatch):
+    invoke("score", ten, "-o", out)
+    monkeypatch.setattr("verifier.cli.scoring.__version__", "0.0.1")
+    done = invoke("score", ten, "-o", out, "--resume")
+    assert done.exit_code == ExitCode.USAGE
+    assert "another run (version differ)" in plain(done.stderr)
+    assert len(ids(out)) == 10
