@@ -175,9 +175,26 @@ def test_groups_of_the_dead_are_swept_and_those_of_the_living_are_not(host):
         (own / f"verifier-{run}" / "ns0").mkdir(parents=True)
     manager = cgroup.CgroupManager(host.detect(), mine)
     manager.prepare()
-    names = [p.name.removeprefix("verifier-") for p in own.glob("verifier-*")]
-    assert manager.sweep({n for n in names if owner.is_alive(n)}) == 1
+    assert manager.sweep(owner.is_alive) == 1
     assert sorted(p.name for p in own.iterdir()) == sorted(f"verifier-{r}" for r in (mine, other))
+
+
+def test_who_is_alive_is_asked_after_the_group_was_seen(host):
+    """Verifiers that start at once look at each other's groups."""
+    own = host.v1("memory")
+    (own / "verifier-999999999-1-boot-0").mkdir()
+    started = []
+
+    def alive(run_id):
+        if not started:  # after the look, before the answer
+            started.append(owner.new_run_id())
+            (own / f"verifier-{started[0]}" / "ns0").mkdir(parents=True)
+        return owner.is_alive(run_id)
+
+    manager = cgroup.CgroupManager(host.detect(), owner.new_run_id())
+    assert manager.sweep(alive) == 1
+    assert [p.name for p in own.iterdir()] == [f"verifier-{started[0]}"]
+    cgroup.remove_group(own / "verifier-999999999-1-boot-0")  # another sweep was quicker
 
 
 def test_run_ids():

@@ -162,16 +162,7 @@ class NamespaceSandbox(WarmSandbox):
     def _groups(self) -> cgroup.CgroupManager:
         if self._manager is None:
             self._manager = cgroup.CgroupManager(cgroup.detect(), self._run_id)
-            alive = {
-                path.name[len(cgroup.PREFIX) :]
-                for own in [
-                    *self._manager.layout.v1.values(),
-                    *([self._manager.layout.v2] if self._manager.layout.v2 else []),
-                ]
-                for path in own.glob(cgroup.PREFIX + "*")
-                if owner.is_alive(path.name[len(cgroup.PREFIX) :].removesuffix("-caller"))
-            }
-            self._manager.sweep(alive)
+            self._manager.sweep(owner.is_alive)
             self._manager.prepare()
         return self._manager
 

@@ -16,6 +16,7 @@ import os
 import select
 import signal
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -253,26 +254,34 @@ class CgroupManager:
         if self._v2_ready is not None:
             remove_group(self._v2_ready)
 
-    def sweep(self, alive: set[str]) -> int:
-        """Remove groups of callers that are gone. Returns how many."""
+    def sweep(self, alive: Callable[[str], bool]) -> int:
+        """Remove groups of callers that are gone. Returns how many.
+
+        Args:
+            alive: Whether the caller with this run id is there. It is asked once the group has been
+                seen: others start at the same time, and their groups are not in an older answer.
+        """
         swept = 0
         for own in {*self.layout.v1.values(), *([self.layout.v2] if self.layout.v2 else [])}:
             for path in own.glob(PREFIX + "*"):
-                if path.name != self._name and path.name[len(PREFIX) :] not in alive:
+                run_id = path.name.removeprefix(PREFIX).removesuffix("-caller")
+                if path.name != self._name and not alive(run_id):
                     remove_group(path)
                     swept += 1
         return swept
 
 
 def remove_group(path: Path) -> None:
-    """Kill all processes below a group and remove it, children first."""
-    if not path.is_dir():
-        return
+    """Kill all processes below a group and remove it, children first; others may be at it too."""
     deadline = time.monotonic() + SWEEP_S
     if (path / "cgroup.kill").exists():
         with contextlib.suppress(OSError):
             (path / "cgroup.kill").write_text("1")
-    for child in sorted((p for p in path.iterdir() if p.is_dir()), key=str):
+    try:
+        children = sorted((p for p in path.iterdir() if p.is_dir()), key=str)
+    except FileNotFoundError:
+        return
+    for child in children:
         remove_group(child)
     while True:
         try:
