@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import socket
 import threading
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
@@ -56,12 +57,16 @@ class Proxy:
         self.address = ""
 
     async def start(self) -> str:
+        # Bound and not listening: the port stays this proxy's while it refuses.
+        self._held = socket.socket()
+        self._held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        self._held.bind(("127.0.0.1", 0))
+        self._port = self._held.getsockname()[1]
         await self.listen()
         return f"127.0.0.1:{self._port}"
 
     async def listen(self) -> None:
         self._server = await asyncio.start_server(self._serve, "127.0.0.1", self._port)
-        self._port = self._server.sockets[0].getsockname()[1]
 
     def refuse(self) -> None:
         self._server.close()
@@ -97,6 +102,7 @@ class Proxy:
 
     async def stop(self) -> None:
         self._server.close()
+        self._held.close()
         self.cut()
         for task in list(self._tasks):
             task.cancel()
@@ -347,13 +353,11 @@ def threaded_server() -> Iterator[ThreadedServer]:
 
 
 @pytest.fixture
-def dead_address() -> str:
-    """An address where nobody listens, and nobody will while the test runs."""
-    import socket
-
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return f"127.0.0.1:{probe.getsockname()[1]}"
+def dead_address() -> Iterator[str]:
+    """An address where nobody listens, and nobody will while the test runs: it is taken."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        yield f"127.0.0.1:{taken.getsockname()[1]}"
 
 
 @pytest.fixture

@@ -49,7 +49,7 @@ def test_a_descriptor_that_stays_open():
     assert sweep.grown() == frozenset()
 
 
-async def test_what_is_planted_is_found(sandbox_of):
+async def test_what_is_planted_is_found(sandbox_of, tmp_path, monkeypatch):
     """A file on the host, a group below the slot's, a process in the slot's namespaces."""
     sandbox = sandbox_of()
     await sandbox.start()
@@ -58,6 +58,8 @@ async def test_what_is_planted_is_found(sandbox_of):
         try:
             await arena.start()
             sweep = arena._sweeps[arena.slot.name]
+            # Not in the folder that other sweeps of this machine look at.
+            monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
             before = sweep.look()
             planted = Path(tempfile.mkdtemp(prefix=f"{MARK}-"))
             try:
