@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import os
+from pathlib import Path
 
 import pytest
 
@@ -18,6 +19,28 @@ from verifier.errors import BackendError, GuaranteeError
 
 IMAGE = os.environ.get("VERIFIER_TEST_IMAGE", "verifier-sandbox:latest")
 ACCEPTABLE = ("memory_limit", "cpu_accounting", "process_limit")
+# Files of a minute or more: they start first, or one worker would be left with one at the end.
+LONGEST = (
+    "e2e/test_hack_proof.py",
+    "parity/test_parity.py",
+    "verl/test_differential.py",
+    "stress/test_selfcheck.py",
+    "stress/test_chaos.py",
+    "stress/test_soak.py",
+    "verl/test_seams.py",
+    "verl/test_reward_models.py",
+    "verl/test_managers.py",
+    "compose/test_compose.py",
+    "engine/test_interactive.py",
+    "sandbox/test_backends.py",
+)
+
+
+def pytest_collection_modifyitems(items):
+    """The longest files first, the others as they were found."""
+    here = Path(__file__).parent
+    rank = {here / name: number for number, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: rank.get(item.path, len(rank)))
 
 
 @functools.lru_cache
