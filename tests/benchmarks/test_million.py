@@ -75,7 +75,7 @@ def test_figures_go_between_their_marks(tmp_path):
     kill = {"rows_written": 5, "rows_ahead": 1, "resumed_rows": 0, "first_row_s": 1.0}
     kill["highest_mib"] = 9.0
     found = {
-        **{"backend": "fake", "machine": "m", "python": "3", "format": "gz"},
+        "backend": "fake", "machine": "m", "python": "3", "format": "gz",
         "as_they_have_to_be": True,
         "undisturbed": {
             "seconds": 2.0, "rows_per_s": 5.0, "rows": 10, "scorer_mib": tenths,
