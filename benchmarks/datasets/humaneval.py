@@ -9,7 +9,6 @@ limits, not a sandbox.
 from __future__ import annotations
 
 import itertools
-import resource
 import subprocess
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -97,21 +96,15 @@ def rows(given: Iterable[Sample]) -> Iterator[dict[str, object]]:
 
 def passes(sample: Sample, *, names: bool = False) -> bool:
     """What a plain interpreter says of it; with `NAMES` before it, if asked."""
-
-    def limit() -> None:
-        resource.setrlimit(resource.RLIMIT_CPU, (CPU_S, CPU_S))
-        resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
-
     with tempfile.TemporaryDirectory() as folder:
         done = subprocess.run(
-            [PYTHON, "-I", "-"],
+            ["prlimit", f"--cpu={CPU_S}", f"--as={MEMORY_BYTES}", PYTHON, "-I", "-"],
             input=f"{NAMES if names else ''}{sample.program}".encode(),
             cwd=folder,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             # It does not sleep; the clock that decides is that of its CPU.
             timeout=60 * CPU_S,
-            preexec_fn=limit,
             check=False,
         )
     return done.returncode == 0
