@@ -1,7 +1,8 @@
 """Score many synthetic rows with `verifier score`, once undisturbed and once killed on the way.
 
     python -m benchmarks.million [--rows 1000000] [--backend fake] [--kills 5] [--seed 1]
-        [--format jsonl.zst] [--slots N] [--json FILE] [--markdown docs/million.md] [--keep FOLDER]
+        [--cases 3] [--format jsonl.zst] [--slots N] [--json FILE] [--markdown docs/million.md]
+        [--keep FOLDER]
 
 Prints memory along the run, rows per second, the sizes of files; kills the second run's process
 group with SIGKILL at random points, resumes it, and compares the two results files row by row.
@@ -26,7 +27,7 @@ from benchmarks.million.report import into_page, lines
 from benchmarks.million.runs import Run, resumed_rows, score
 from verifier.data.journal import journal_of
 
-# The highest of all tenths over the first: caches fill up to their budgets meanwhile.
+# The highest of all tenths over the first.
 FLAT = 1.25
 # Results and rows without a score: the run is complete all the same.
 DONE = (0, 1)
@@ -91,7 +92,7 @@ def _highest(run: Run) -> float:
 def measure(args: argparse.Namespace, folder: Path) -> dict[str, Any]:
     """Everything."""
     rows = folder / f"rows.{args.format}"
-    wanted = made.write(rows, args.rows)
+    wanted = made.write(rows, args.rows, args.cases)
     print(f"{args.rows} rows, {rows.stat().st_size / 1e6:.1f} MB", flush=True)
     options = ["--backend", args.backend, *(f"--accept={name}" for name in args.accept)]
     options += [] if args.slots is None else ["--slots", str(args.slots)]
@@ -102,6 +103,7 @@ def measure(args: argparse.Namespace, folder: Path) -> dict[str, Any]:
         "machine": f"{len(os.sched_getaffinity(0))} cores, Linux {platform.release()}",
         "python": platform.python_version(),
         "format": args.format,
+        "cases": args.cases,
         "undisturbed": undisturbed(rows, whole, options),
     }
     print(json.dumps(found["undisturbed"], indent=1), flush=True)
@@ -148,6 +150,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument("--rows", type=int, default=1_000_000)
+    parser.add_argument("--cases", type=int, default=3, help="of each row")
     parser.add_argument("--backend", default="fake")
     parser.add_argument("--accept", action="append", default=[])
     parser.add_argument("--slots", type=int)

@@ -16,13 +16,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-CASES = 3
 FORMATS = ("jsonl.zst", "jsonl.gz", "jsonl", "parquet")
 _GROUP_ROWS = 2000
 _TALK = "We are given one line and have to write it again. It is read whole, and printed."
 
 
-def row(number: int) -> tuple[dict[str, Any], str]:
+def row(number: int, cases: int) -> tuple[dict[str, Any], str]:
     """A row, and the status (or outcome, where there is no score) that has to come of it.
 
     Of a hundred: 74 right, 15 wrong in one case, 4 without a program, one whose program is wrong in
@@ -30,16 +29,16 @@ def row(number: int) -> tuple[dict[str, Any], str]:
     suite has no cases.
     """
     place = number % 100
-    inputs = [f"{number} {case}\n" for case in range(CASES)]
+    inputs = [f"{number} {case}\n" for case in range(cases)]
     outputs = list(inputs)
     response = f"{_TALK}\n\n```python\n# {number}\nprint(input())\n```\n"
     wanted = "ACCEPTED"
     if place < 15:
-        outputs[1], wanted = "something else\n", "WRONG_ANSWER"
+        outputs[-1], wanted = "something else\n", "WRONG_ANSWER"
     elif place < 19:
         response, wanted = f"I do not know how to do number {number}.", "NO_CODE"
     elif place == 19:
-        outputs, wanted = ["something else\n"] * CASES, "WRONG_ANSWER"
+        outputs, wanted = ["something else\n"] * cases, "WRONG_ANSWER"
     elif place < 24:
         response = f"<think>\nEasy: ```python\npass\n```\n</think>\n{response}"
     elif place == 98:
@@ -57,8 +56,8 @@ def row(number: int) -> tuple[dict[str, Any], str]:
     return made, wanted
 
 
-def write(path: Path, count: int) -> Counter[str]:
-    """So many rows into a file, whose suffix says how; memory does not grow with them.
+def write(path: Path, count: int, cases: int) -> Counter[str]:
+    """So many rows of so many cases into a file, whose suffix says how; one after the other.
 
     Returns:
         How many rows have to come out with which status.
@@ -67,7 +66,7 @@ def write(path: Path, count: int) -> Counter[str]:
 
     def rows() -> Iterator[dict[str, Any]]:
         for number in range(count):
-            made, status = row(number)
+            made, status = row(number, cases)
             wanted[status] += 1
             yield made
 

@@ -15,15 +15,15 @@ from verifier.testcases import load_suite
 @pytest.mark.parametrize("suffix", rows.FORMATS)
 def test_every_kind_of_file_has_the_same_rows(tmp_path, suffix):
     path = tmp_path / f"rows.{suffix}"
-    wanted = rows.write(path, 200)
+    wanted = rows.write(path, 200, 3)
     assert wanted == Counter(ACCEPTED=156, WRONG_ANSWER=32, NO_CODE=8, INVALID_SUITE=4)
     columns = Columns(None, None, "x")
     columns.check(columns_of(path))
     read = [row for record in records(path) for row in columns.rows(record)]
-    assert [row.id for row in read] == [rows.row(number)[0]["id"] for number in range(200)]
+    assert [row.id for row in read] == [rows.row(number, 3)[0]["id"] for number in range(200)]
     good = [row for row in read if isinstance(row, Row)]
     assert len(good) == 198
-    assert len(load_suite(good[0].ground_truth).cases) == rows.CASES
+    assert len(load_suite(good[0].ground_truth).cases) == 3
 
 
 def line(number, **changes):
@@ -75,7 +75,7 @@ def test_figures_go_between_their_marks(tmp_path):
     kill = {"rows_written": 5, "rows_ahead": 1, "resumed_rows": 0, "first_row_s": 1.0}
     kill["highest_mib"] = 9.0
     found = {
-        "backend": "fake", "machine": "m", "python": "3", "format": "gz",
+        "backend": "fake", "machine": "m", "python": "3", "format": "gz", "cases": 3,
         "as_they_have_to_be": True,
         "undisturbed": {
             "seconds": 2.0, "rows_per_s": 5.0, "rows": 10, "scorer_mib": tenths,
