@@ -8,13 +8,14 @@ import os
 from pathlib import Path
 
 import pytest
+import pytest_asyncio
 
 # Else gRPC's C core reports every connection that a test breaks, between pytest's lines.
 os.environ.setdefault("GRPC_VERBOSITY", "ERROR")
 # Servers that tests start keep nothing in the home of who runs the tests.
 os.environ.setdefault("VERIFIER_CACHE_DIR", "")
 
-from verifier.engine import make_sandbox
+from verifier.engine import Engine, make_sandbox
 from verifier.errors import BackendError, GuaranteeError
 
 IMAGE = os.environ.get("VERIFIER_TEST_IMAGE", "verifier-sandbox:latest")
@@ -73,10 +74,11 @@ def require_backend(backend: str) -> None:
 
 
 @pytest.fixture(
+    scope="module",
     params=[
         pytest.param("namespaces", marks=pytest.mark.namespaces),
         pytest.param("docker", marks=pytest.mark.docker),
-    ]
+    ],
 )
 def backend(request):
     """Each real backend in turn."""
@@ -84,10 +86,19 @@ def backend(request):
     return request.param
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def sandbox_of(backend):
     """Makes a sandbox of the backend; every one is closed afterwards by its user."""
     return functools.partial(make_sandbox, backend, image=IMAGE, accept=ACCEPTABLE)
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def shared_engine(sandbox_of):
+    """One engine for the tests of a module that are marked `asyncio(loop_scope="module")`."""
+    engine = Engine(sandbox_of())
+    await engine.start()
+    yield engine
+    await engine.close()
 
 
 @pytest.fixture(scope="module")

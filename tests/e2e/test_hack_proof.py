@@ -16,7 +16,6 @@ from pathlib import Path
 
 import pytest
 
-from verifier.engine import Engine
 from verifier.runner.agent import remote
 from verifier.testcases import load_suite
 from verifier.types import LimitOverrides, Outcome, ScoreTask, Status, Trust
@@ -66,6 +65,7 @@ async def scored(engine, cheat, given, trust):
     return [name for name in names if name is not None]
 
 
+SHARED = pytest.mark.asyncio(loop_scope="module")
 NAMESPACES = pytest.mark.parametrize(
     "backend", [pytest.param("namespaces", marks=pytest.mark.namespaces)], indirect=True
 )
@@ -77,20 +77,16 @@ DOCKER = pytest.mark.parametrize(
 @NAMESPACES
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("name", cheats.CHEATS)
-async def test_no_cheat_scores(sandbox_of, name):
+@SHARED
+async def test_no_cheat_scores(shared_engine, name):
     """0 of all 164 problems for each kind of cheat; variants of a kind on a sample of them.
 
     The same programs score where the asserts share their process.
     """
     cheat, sample = cheats.CHEATS[name], problems(SAMPLE)
     given = sample if name in cheats.VARIANTS else problems()
-    engine = Engine(sandbox_of())
-    await engine.start()
-    try:
-        assert await scored(engine, cheat, given, Trust.ISOLATED) == []
-        assert await scored(engine, cheat, sample, Trust.IN_PROCESS) != []
-    finally:
-        await engine.close()
+    assert await scored(shared_engine, cheat, given, Trust.ISOLATED) == []
+    assert await scored(shared_engine, cheat, sample, Trust.IN_PROCESS) != []
 
 
 def test_there_are_enough_kinds_of_cheats():
@@ -100,16 +96,12 @@ def test_there_are_enough_kinds_of_cheats():
 
 @DOCKER
 @pytest.mark.timeout(600)
-async def test_no_cheat_scores_in_containers(sandbox_of):
+@SHARED
+async def test_no_cheat_scores_in_containers(shared_engine):
     """A sample of the problems: what keeps the tests out of reach is the same in both backends."""
-    engine = Engine(sandbox_of())
-    await engine.start()
-    try:
-        given = problems(SAMPLE)
-        for name, cheat in cheats.CHEATS.items():
-            assert await scored(engine, cheat, given, Trust.ISOLATED) == [], name
-    finally:
-        await engine.close()
+    given = problems(SAMPLE)
+    for name, cheat in cheats.CHEATS.items():
+        assert await scored(shared_engine, cheat, given, Trust.ISOLATED) == [], name
 
 
 # ---------------------------------------------------------------- tests that lean on the program
@@ -252,21 +244,17 @@ LEANING = {
 }
 
 
-async def test_tests_that_lean_on_the_program(sandbox_of):
+@SHARED
+async def test_tests_that_lean_on_the_program(shared_engine):
     wrong = {}
-    engine = Engine(sandbox_of())
-    await engine.start()
-    try:
-        for name, (test, cheat, right) in LEANING.items():
-            suite = load_suite({"assert_case": [test]})
-            assert suite.trust is Trust.ISOLATED, name
-            cheated = await verdict(engine, suite, cheat)
-            if cheated[0] not in (Status.WRONG_ANSWER, Status.RUNTIME_ERROR):
-                wrong[name] = cheated
-            if right and await verdict(engine, suite, right) != (Status.ACCEPTED, ""):
-                wrong[name] = await verdict(engine, suite, right)
-    finally:
-        await engine.close()
+    for name, (test, cheat, right) in LEANING.items():
+        suite = load_suite({"assert_case": [test]})
+        assert suite.trust is Trust.ISOLATED, name
+        cheated = await verdict(shared_engine, suite, cheat)
+        if cheated[0] not in (Status.WRONG_ANSWER, Status.RUNTIME_ERROR):
+            wrong[name] = cheated
+        if right and await verdict(shared_engine, suite, right) != (Status.ACCEPTED, ""):
+            wrong[name] = await verdict(shared_engine, suite, right)
     assert wrong == {}
 
 
@@ -286,16 +274,12 @@ BESIDE = {
 }
 
 
-async def test_tests_beside_the_program(sandbox_of):
-    engine = Engine(sandbox_of())
-    await engine.start()
-    try:
-        for test, right in BESIDE.values():
-            suite = load_suite({"assert_case": [test]})
-            assert suite.trust is Trust.IN_PROCESS
-            assert await verdict(engine, suite, right) == (Status.ACCEPTED, "")
-    finally:
-        await engine.close()
+@SHARED
+async def test_tests_beside_the_program(shared_engine):
+    for test, right in BESIDE.values():
+        suite = load_suite({"assert_case": [test]})
+        assert suite.trust is Trust.IN_PROCESS
+        assert await verdict(shared_engine, suite, right) == (Status.ACCEPTED, "")
 
 
 PROMPT = """from typing import List
@@ -317,30 +301,22 @@ def f(x: List[int]) -> ListNode:
         ("assert candidate(x=[5]).val == ListNode(5).val", Trust.ISOLATED),
     ],
 )
-async def test_names_that_the_prompt_shows(sandbox_of, test, trust):
+@SHARED
+async def test_names_that_the_prompt_shows(shared_engine, test, trust):
     suite = load_suite(
         {"prompt": PROMPT, "test": f"def check(candidate):\n    {test}\n", "entry_point": "f"}
     )
     assert suite.trust is trust
-    engine = Engine(sandbox_of())
-    await engine.start()
-    try:
-        right = await verdict(engine, suite, "def f(x: List[int]):\n    return ListNode(x[0])")
-        stub = await verdict(engine, suite, "def g(x):\n    return ListNode(x[0])")
-    finally:
-        await engine.close()
+    right = await verdict(shared_engine, suite, "def f(x: List[int]):\n    return ListNode(x[0])")
+    stub = await verdict(shared_engine, suite, "def g(x):\n    return ListNode(x[0])")
     assert right == (Status.ACCEPTED, "")
     assert stub[0] is Status.RUNTIME_ERROR
 
 
-async def test_what_a_call_changes_by_name_is_seen(sandbox_of):
+@SHARED
+async def test_what_a_call_changes_by_name_is_seen(shared_engine):
     suite = load_suite({"assert_case": ["a = [3, 1]\nf(items=a)\nassert a == [1, 3]"]})
-    engine = Engine(sandbox_of())
-    await engine.start()
-    try:
-        seen = await verdict(engine, suite, "def f(items): items.sort()")
-    finally:
-        await engine.close()
+    seen = await verdict(shared_engine, suite, "def f(items): items.sort()")
     assert (suite.trust, seen) == (Trust.ISOLATED, (Status.ACCEPTED, ""))
 
 

@@ -28,6 +28,7 @@ from verifier.types import (
 )
 
 S = Status
+SHARED = pytest.mark.asyncio(loop_scope="module")
 LIMITS = LimitOverrides(cpu_time_s=2.0, wall_time_s=15.0, memory_bytes=128 << 20)
 # Where the wall limit is what ends it.
 SHORT = LimitOverrides(cpu_time_s=2.0, wall_time_s=0.7, memory_bytes=128 << 20)
@@ -135,11 +136,11 @@ async def engine_over(sandbox, **options):
 
 @pytest.mark.parametrize("game", GAMES)
 @pytest.mark.parametrize("language", BISECT)
-async def test_a_right_program(sandbox_of, game, language):
+@SHARED
+async def test_a_right_program(shared_engine, game, language):
     # 50 is the first guess; 25, 12, ...: 100 takes seven.
     suite = suite_of(GAMES[game], "50\n", "25\n", "100\n")
-    async with engine_over(sandbox_of()) as engine:
-        result = await engine.score(ScoreTask(response(BISECT[language], language), suite))
+    result = await shared_engine.score(ScoreTask(response(BISECT[language], language), suite))
     assert result.outcome is Outcome.SCORED, result.error
     assert [(c.status, c.points) for c in result.cases] == [
         (S.ACCEPTED, None),
@@ -276,19 +277,20 @@ async def test_the_guilty_side_gets_the_verdict(sandbox_of):
     assert found == {name: status for name, (_, _, status) in SCENARIOS.items()}
 
 
-async def test_a_checker_judges_what_the_interactor_wrote(sandbox_of):
+@SHARED
+async def test_a_checker_judges_what_the_interactor_wrote(shared_engine):
     checker = Checker(
         "def check(given, output, answer):\n    return int(output) == int(given) // 50"
     )
     suite = suite_of(GAMES["cpp"], "50\n", "75\n", "100\n")
-    async with engine_over(sandbox_of()) as engine:
-        task = ScoreTask(response(BISECT["python"]), suite, checker=checker)
-        result = await engine.score(task)
+    task = ScoreTask(response(BISECT["python"]), suite, checker=checker)
+    result = await shared_engine.score(task)
     assert result.outcome is Outcome.SCORED, result.error
     assert [c.status for c in result.cases] == [S.ACCEPTED, S.WRONG_ANSWER, S.WRONG_ANSWER]
 
 
-async def test_kattis_conventions(sandbox_of):
+@SHARED
+async def test_kattis_conventions(shared_engine):
     interactor = Interactor(
         "import os, sys\nfrom helper import right\nn = int(open(sys.argv[1]).read())\n"
         "assert open(sys.argv[2]).read() == 'answer\\n' and os.path.isdir(sys.argv[3])\n"
@@ -298,20 +300,19 @@ async def test_kattis_conventions(sandbox_of):
         files=(("helper.py", b"def right(n, m): return m == n + 1"),),
     )
     program = "n = int(input())\nprint(n + 1 if n < 5 else n)"
-    async with engine_over(sandbox_of()) as engine:
-        result = await engine.score(ScoreTask(response(program), suite_of(interactor, "1", "9")))
+    result = await shared_engine.score(ScoreTask(response(program), suite_of(interactor, "1", "9")))
     assert result.outcome is Outcome.SCORED, result.error
     assert [c.status for c in result.cases] == [S.ACCEPTED, S.WRONG_ANSWER]
 
 
-async def test_many_turns(sandbox_of):
+@SHARED
+async def test_many_turns(shared_engine):
     interactor = Interactor(
         "for i in range(5000):\n    print(i, flush=True)\n    assert int(input()) == 2 * i",
         "python",
     )
     program = "for _ in range(5000): print(2 * int(input()), flush=True)"
-    async with engine_over(sandbox_of()) as engine:
-        result = await engine.score(ScoreTask(response(program), suite_of(interactor, "")))
+    result = await shared_engine.score(ScoreTask(response(program), suite_of(interactor, "")))
     assert result.score == 1.0, result
 
 
