@@ -198,6 +198,8 @@ def row(entry: Entry, observed: Observed) -> dict[str, object]:
     """As `verifier score` reads it: a function is called, the reference is the response."""
     return {
         "id": entry.name,
+        # Else the number would be that of a sample.
+        "problem_id": entry.name,
         "data_source": "codeio",
         "response": fenced(entry.reference),
         "ground_truth": {

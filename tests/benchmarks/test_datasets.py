@@ -87,6 +87,7 @@ async def test_an_entry_is_a_row_or_left_out_for_a_reason(namespaces):
     expected["outputs differ between two runs"] = len(DIFFER)
     expected["the reference raises on every input"] += 1
     assert left_out == expected
+    assert row["problem_id"] == row["id"]
     truth = row["ground_truth"]
     assert [len(truth[side]) for side in ("inputs", "outputs")] == [3, 3]
     n = int(truth["inputs"][0])

@@ -62,7 +62,7 @@ def report(
             add_samples(found, _data_set(config, data).read())
         facts = {"results": results.name}
         for name in _FACTS:
-            if config.get(name) is not None:
+            if config.get(name) not in (None, ""):
                 facts[name] = str(config[name])
         page = report_page(found, title=title or results.name, facts=facts)
         write_page(page, output)
