@@ -14,9 +14,9 @@ def lines(found: dict[str, Any]) -> list[str]:
     rows = one["rows"]
     speed = (
         f"{found['machine']}, Python {found['python']}, rows of {found['cases']} cases as "
-        f"{found['format']}. Undisturbed: {one['seconds']:,.0f} s, **{one['rows_per_s']:,.0f} "
-        f"rows/s**; every row came out as it was made to: {_yes(found['as_they_have_to_be'])}. "
-        f"Rows {one['rows_bytes'] / MB:,.1f} MB, "
+        f"{found['format']}. Undisturbed: {one['seconds']:,.0f} s, "
+        f"**{one['rows_per_s']:,.0f} rows/s**; every row came out as it was made to: "
+        f"{_yes(found['as_they_have_to_be'])}. Rows {one['rows_bytes'] / MB:,.1f} MB, "
         f"results {one['results_bytes'] / MB:,.1f} MB ({one['results_bytes'] / rows:,.0f} bytes a "
         f"row), the journal {one['journal_bytes_most'] / MB:.2f} MB at most and "
         f"{one['journal_bytes_end']} bytes at the end."
