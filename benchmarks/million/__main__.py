@@ -161,6 +161,8 @@ def main() -> None:
     parser.add_argument("--json", type=Path)
     parser.add_argument("--markdown", type=Path)
     args = parser.parse_args()
+    if args.kills < 1:
+        parser.error("--kills: at least one")
     with tempfile.TemporaryDirectory() as own:
         if args.keep:
             args.keep.mkdir(parents=True, exist_ok=True)
