@@ -184,10 +184,10 @@ def test_what_is_no_results_file_says_so(tmp_path, text, said):
     ("there", "instead", "said"),
     [
         ('"memory_bytes"', '"memory"', "a case: a result of another version: 'memory_bytes'"),
-        ('"stdout": ""', '"stdout": null', "'stdout' is None"),
-        ('"score": 1.0', '"score": NaN', "'score' is nan"),
-        ('"timing": {"cpu_time_s": 0.2', '"timing": {"cpu_time_s": "x"', "timing: a result"),
-        ('"cases": [', '"cases": [7, ', "a case: a result of another version"),
+        ('"stdout":""', '"stdout":null', "'stdout' is None"),
+        ('"score":1.0', '"score":NaN', "'score' is nan"),
+        ('"timing":{"cpu_time_s":0.2', '"timing":{"cpu_time_s":"x"', "timing: a result"),
+        ('"cases":[', '"cases":[7,', "a case: a result of another version"),
     ],
 )
 def test_a_field_of_another_version(tmp_path, there, instead, said):
