@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 
-from verifier.data import BadRow, Row, bad_row_to_dict, result_to_dict, to_line
+import pytest
+
+from verifier.data import BadRow, Row, bad_row_to_dict, result_of, result_to_dict, to_line
 from verifier.types import (
     CaseResult,
     CompileFacts,
@@ -74,3 +76,14 @@ def test_a_line_is_one_line_of_ascii():
     assert line.endswith("\n")
     assert line.count("\n") == 1
     assert line.isascii()
+
+
+@pytest.mark.parametrize("error", ["plain", "caf\u00e9 \u2028", "\ud83d"])
+@pytest.mark.parametrize("fast", [True, False])
+def test_a_line_is_read_as_it_was_written(monkeypatch, error, fast):
+    if not fast:
+        monkeypatch.setattr("verifier._fast.orjson", None)
+    row = result_to_dict(Result(Outcome.INFRA_ERROR, error=error), ROW)
+    line = to_line(row)
+    assert line.isascii()
+    assert result_of(line.encode()) == row
