@@ -14,6 +14,7 @@ from sandbox_images import bootstrap, gateway, sbom
 from sandbox_images.recipe import (
     DEFAULT_FAMILIES,
     FAMILIES,
+    FULL_FAMILIES,
     HERE,
     LABEL_RECIPE,
     LABEL_SBOM,
@@ -31,6 +32,7 @@ EPILOG = """\
 examples:
   sandbox_images/build                         Python and C++, by the way that works here
   sandbox_images/build --full                  with a JDK and node too
+  sandbox_images/build --all --tag verifier-sandbox:all        every language
   sandbox_images/build --base debian:bookworm-slim --with java --tag verifier-sandbox:java
   sandbox_images/build --force                 again, with today's package versions
   sandbox_images/build gateway                 the gateway's image, for docker-compose.yml
@@ -73,7 +75,8 @@ def parse(argv: list[str]) -> argparse.Namespace:
     parser.add_argument(
         "--with", action="append", dest="extra", metavar="NAMES", help="more toolchains: java,node"
     )
-    parser.add_argument("--full", action="store_true", help="all toolchains")
+    parser.add_argument("--full", action="store_true", help=f"{', '.join(FULL_FAMILIES)}")
+    parser.add_argument("--all", action="store_true", help="every toolchain (several GB)")
     parser.add_argument("--suite", help="release to bootstrap (default: this machine's)")
     parser.add_argument(
         "--sources",
@@ -212,8 +215,10 @@ def write_sbom(tag: str, folder: Path) -> None:
 
 def wanted(args: argparse.Namespace) -> list[str]:
     """Names of the families that the command line asks for."""
-    if args.full:
+    if args.all:
         return list(FAMILIES)
+    if args.full:
+        return list(FULL_FAMILIES)
     return [*(args.family or DEFAULT_FAMILIES), *(args.extra or [])]
 
 

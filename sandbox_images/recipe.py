@@ -22,7 +22,8 @@ LABEL_SBOM = "sandbox-verifier.sbom"
 
 USER = "65532:65532"
 
-# One family is the toolchains that share a runtime. Python is in every image: the runner needs it.
+# One family is the toolchains that share a runtime, or that are small together. Python is in every
+# image: the runner needs it. A test compares this with the recipes in `verifier/languages`.
 FAMILIES: dict[str, tuple[str, ...]] = {
     "python": ("python3", "python3-numpy"),
     "native": ("gcc", "g++", "libc6-dev"),
@@ -30,6 +31,7 @@ FAMILIES: dict[str, tuple[str, ...]] = {
     "web": ("nodejs",),
 }
 DEFAULT_FAMILIES = ("python", "native")
+FULL_FAMILIES = ("python", "native", "jvm", "web")
 # What people call them.
 ALIASES: dict[str, str] = {
     "java": "jvm",

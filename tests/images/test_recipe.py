@@ -7,7 +7,7 @@ import pytest
 from sandbox_images import __main__ as command
 from sandbox_images import bootstrap, recipe
 from sandbox_images.recipe import ImageRecipe, header_flags, resolve_families
-from verifier.languages import get
+from verifier.languages import RECIPES, get
 
 DEBIAN = """\
 Types: deb
@@ -42,6 +42,7 @@ def test_unknown_family_names_the_known():
         ([], ("python", "native")),
         (["--with", "java,node"], ("python", "native", "jvm", "web")),
         (["--full"], ("python", "native", "jvm", "web")),
+        (["--all"], tuple(recipe.FAMILIES)),
         (["--family", "python"], ("python",)),
         (["--family", "jvm", "--with", "node"], ("python", "jvm", "web")),
     ],
@@ -204,3 +205,11 @@ def test_bootstrap_command(tmp_path):
     for trace in ("sources.list", "auth.conf", "resolv.conf", "hostname", "machine-id"):
         assert trace in bootstrap.REMOVE_TRACES
     assert f"--customize-hook={bootstrap.REMOVE_TRACES}" in words
+
+
+def test_families_have_what_the_languages_need():
+    """Of each language, the packages that it names; and every family is of some language."""
+    for language in RECIPES.values():
+        held = set(recipe.FAMILIES[language.family])
+        assert set(language.packages) <= held, language.name
+    assert set(recipe.FAMILIES) == {language.family for language in RECIPES.values()}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import shutil
 import subprocess
 import zipfile
@@ -9,20 +10,28 @@ from pathlib import Path
 
 import pytest
 
+from tests.languages.programs import PROGRAMS
 from verifier.errors import RequestError
-from verifier.languages import RECIPES, get, resolve
-from verifier.types import Harness
+from verifier.languages import RECIPES, get, resolve, written_as
+from verifier.languages.registry import names_of
+from verifier.languages.source import problem, tidied
+from verifier.types import Harness, Killer, Limits, RunFacts
+
+# File names follow a source's content.
+FREE_NAMES = ("java",)
 
 ALIASES = {
-    "python": "python Python py PY py3 python3 Python3 python3.11 pypy3 PYTHON3 python-3.12",
-    "cpp": "cpp c++ C++ cc cxx cpp17 c++20 gnu++17 g++ hpp C++14",
+    "python": "python Python py PY py3 python3 Python3 python3.11 PYTHON3 python-3.12",
+    "cpp": "cpp c++ C++ cc cxx c++20 cpp2a g++ hpp",
+    "cpp17": "cpp17 c++17 C++17 gnu++17 c++1z",
+    "cpp23": "cpp23 C++23 c++2b",
     "c": "c C c11 c99 h gcc",
     "java": "java Java java17 JAVA openjdk",
     "javascript": "javascript JavaScript js JS node nodejs Node.js mjs",
 }
 
 
-@pytest.mark.parametrize("name", RECIPES)
+@pytest.mark.parametrize("name", ALIASES)
 def test_aliases(name: str) -> None:
     for alias in ALIASES[name].split():
         assert resolve(alias) == name
@@ -32,16 +41,21 @@ def test_aliases(name: str) -> None:
 
 def test_blanks_do_not_matter() -> None:
     assert resolve("Python 3") == "python"
-    assert resolve(" C++ 17\n") == "cpp"
+    assert resolve(" C++ 17\n") == "cpp17"
 
 
 def test_no_alias_means_two_languages() -> None:
-    spellings = [s for r in RECIPES.values() for s in (r.name, *r.aliases)]
-    assert len(spellings) == len(set(spellings))
-    assert all(s == s.lower() and " " not in s for s in spellings)
+    names_of(RECIPES.values())  # raises
+    one, other = RECIPES["c"], dataclasses.replace(RECIPES["java"], aliases=("jdk", "gcc"))
+    with pytest.raises(ValueError, match="'gcc' is of c and of java"):
+        names_of([one, other])
+    with pytest.raises(ValueError, match="'C' has blanks or capitals"):
+        names_of([dataclasses.replace(one, aliases=("C",))])
+    fusion = [name for recipe in RECIPES.values() for name in recipe.sandbox_fusion]
+    assert len(fusion) == len(set(fusion))
 
 
-@pytest.mark.parametrize("name", ["", "rust", "pythonic", "c#", "text", "\0", "x" * 10_000])
+@pytest.mark.parametrize("name", ["", "cobol85", "pythonic", "text", "\0", "x" * 10_000])
 def test_unknown(name: str) -> None:
     assert resolve(name) is None
     with pytest.raises(RequestError) as caught:
@@ -57,12 +71,19 @@ def test_unknown_names_the_nearest() -> None:
         get("javscript")
 
 
+def test_every_recipe_is_tried() -> None:
+    tried = {n for n, r in RECIPES.items() if not r.written_as and not r.unpackaged}
+    assert set(PROGRAMS) == tried
+
+
 def test_recipes_are_consistent() -> None:
     for recipe in RECIPES.values():
         assert recipe.run_argv
         assert recipe.version_argv
         assert bool(recipe.compile_argv) is bool(recipe.outputs)
         assert (recipe.run_harness is Harness.PYTHON) is (recipe.name == "python")
+        assert bool(recipe.packages) is not bool(recipe.unpackaged)
+        assert recipe.remedy
 
 
 @pytest.mark.parametrize(
@@ -114,29 +135,45 @@ def test_java_file_name_of_hostile_sources() -> None:
 
 def test_other_file_names_are_fixed() -> None:
     for recipe in RECIPES.values():
-        if recipe.name != "java":
+        if recipe.name not in FREE_NAMES:
             assert recipe.file_name(b"public class X {}") == recipe.source_name
 
 
-SUMS = {
-    "python": "a, b = map(int, input().split())\nprint(a + b)\n",
-    "c": "#include <stdio.h>\n#include <math.h>\n"
-    'int main() { int a, b; scanf("%d %d", &a, &b); printf("%d\\n", a + b); }\n',
-    "cpp": "#include <iostream>\n#include <ranges>\n"
-    "int main() { long a, b; std::cin >> a >> b; std::cout << a + b; }\n",
-    "java": "package deep.down;\nimport java.util.*;\n"
-    "class Helper { static void main(String a, int b) {} }\n"
-    "public class SumTool { static class In {}\n  public static void main(String[] args) {\n"
-    "    Scanner s = new Scanner(System.in); System.out.println(s.nextInt() + s.nextInt()); } }\n",
-    "javascript": "const [a, b] = require('fs').readFileSync(0, 'utf8').split(' ').map(Number);\n"
-    "console.log(a + b);\n",
-}  # fmt: skip
-BROKEN = {
-    "c": "int main() { return x; }",
-    "cpp": "int main() { std::cout << 1; }",
-    "java": "public class A { int x = ; }",
-    "javascript": "const = 5;",
-}
+def test_heap_follows_the_memory_limit() -> None:
+    java, limits = RECIPES["java"], Limits(memory_bytes=1024 * 1024 * 1024)
+    assert "-Xmx768m" in java.run_command(limits)
+    assert "-Xmx8m" in java.run_command(Limits(memory_bytes=1))
+    small = dataclasses.replace(java, env=(("HEAP", "{heap_mb}MiB"),), heap_share=0.5)
+    assert small.run_env(limits) == (("HEAP", "512MiB"),)
+
+
+def test_a_full_heap_is_the_memory_limit() -> None:
+    java, mark = RECIPES["java"], b"java.lang.OutOfMemoryError: Java heap space"
+    assert java.told(RunFacts(exit_code=1, stderr=mark)).killer is Killer.MEMORY
+    for facts in (
+        RunFacts(exit_code=0, stderr=mark),  # it was caught
+        RunFacts(exit_code=1, stderr=b"java.lang.StackOverflowError"),
+        RunFacts(signal=9, killer=Killer.CPU, stderr=mark),
+    ):
+        assert java.told(facts) is facts
+    assert RECIPES["c"].told(RunFacts(exit_code=1, stderr=mark)).killer is Killer.NONE
+
+
+def test_sources_are_tidied() -> None:
+    assert tidied(b"\xef\xbb\xbfa\r\nb\rc\r\n") == b"a\nb\rc\n"
+    assert problem(b"print(1)\n") == ""
+    assert problem(b"a\nb\0") == "error: line 2: the source holds a NUL byte"
+
+
+def test_other_compilers_of_a_language() -> None:
+    assert written_as("C++17") == "cpp"
+    assert written_as("java") == "java"
+    assert written_as("cobol85") is None
+    assert "-std=gnu++17" in get("c++17").compile_argv
+    assert "-std=gnu++23" in get("C++ 23").compile_argv
+    assert "-std=gnu++20" in get("c++").compile_argv
+    for recipe in RECIPES.values():
+        assert recipe.written_as in {"", *RECIPES} - {recipe.name}
 
 
 def compiled(name: str, source: str, home: Path) -> subprocess.CompletedProcess[bytes]:
@@ -149,25 +186,6 @@ def compiled(name: str, source: str, home: Path) -> subprocess.CompletedProcess[
     if not recipe.compile_argv:
         return subprocess.CompletedProcess([], 0, b"", b"")
     return subprocess.run(recipe.compile_argv, cwd=home, capture_output=True, check=False)
-
-
-@pytest.mark.parametrize("name", SUMS)
-def test_compiles_and_runs(name: str, tmp_path: Path) -> None:
-    recipe = RECIPES[name]
-    done = compiled(name, SUMS[name], tmp_path)
-    assert (done.returncode, done.stderr) == (0, b"")
-    for pattern in recipe.outputs:
-        assert list(tmp_path.glob(pattern))
-    argv = [part.replace("/program", str(tmp_path)) for part in recipe.run_argv]
-    run = subprocess.run(argv, input=b"2 3", capture_output=True, check=True)
-    assert run.stdout.split() == [b"5"]
-
-
-@pytest.mark.parametrize("name", BROKEN)
-def test_compile_errors(name: str, tmp_path: Path) -> None:
-    done = compiled(name, BROKEN[name], tmp_path)
-    assert done.returncode != 0
-    assert b"rror" in done.stderr
 
 
 def test_java_without_main(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 
 from verifier import languages
 from verifier.errors import RequestError
+from verifier.languages.source import tidied
 from verifier.sandbox.base import RunJob
 from verifier.types import Harness, Limits, RunFacts
 
@@ -100,7 +101,7 @@ def beside_source(
     """Those that the compiler sees: headers and further sources, beside the program's own."""
     if not recipe.compile_argv:
         return {}
-    own = recipe.file_name(source)
+    own = recipe.file_name(tidied(source))
     return {name: data for name, data in files.items() if "/" not in name and name != own}
 
 
@@ -118,7 +119,7 @@ def job(
     """
     head = {
         "files": [[name, len(data)] for name, data in files.items()],
-        "argv": list(recipe.run_argv),
+        "argv": list(recipe.run_command(limits)),
         "fetch": list(fetch),
         "room": MAX_FETCHED_BYTES,
     }
@@ -130,7 +131,7 @@ def job(
         (python, "-S", "-s", "-c", _LAUNCHER),
         [stdin],
         limits,
-        env=recipe.env,
+        env=recipe.run_env(limits),
         extra=[(carried, b"")],
         channel=True,
     )

@@ -180,13 +180,14 @@ class Helper:
         limits = dataclasses.replace(
             limits, processes=limits.processes + self.recipe.extra_processes
         )
-        command = self.recipe.run_argv
+        command = self.recipe.run_command(limits)
         if self.recipe.run_harness is Harness.PYTHON:
             command = (*command[:-1], "-c", LAUNCHER, command[-1])
         elif isinstance(self.program, Interactor):
             command = ("sh", "-c", WITHOUT_SIGPIPE, *command)
         argv = (*command, *argv, *self.program.args)
-        return RunJob(Harness.EXEC, self.artifact, argv, inputs, limits, env=self.recipe.env)
+        env = self.recipe.run_env(limits)
+        return RunJob(Harness.EXEC, self.artifact, argv, inputs, limits, env=env)
 
 
 def limits_of(name: str, program: Checker | Interactor, ceilings: Limits) -> Limits:

@@ -414,6 +414,7 @@ class Engine:
 
     async def _run(self, task: RunTask, limits: Limits) -> RunOutcome:
         compiled: CompileFacts | None = None
+        recipe: languages.Recipe | None = None
         claim = Claim(task.client_id, task.priority)
         queued = time.monotonic()
         for attempt in range(ATTEMPTS):
@@ -452,6 +453,8 @@ class Engine:
                 holder[:] = [slot]
                 waited = time.monotonic() - queued
                 (facts,) = [f async for f in slot.run(job)]
+                if recipe is not None:
+                    facts = recipe.told(facts)
             except SlotError as e:
                 self._shop.fault(e)
                 if attempt + 1 == ATTEMPTS:

@@ -384,6 +384,7 @@ class ScoreRun:
                         flight.index = index
                     if (facts := await anext(answers, None)) is None:
                         raise SlotError(f"{slot.name}: {at} answers for {len(batch)} runs")
+                    facts = self.recipe.told(facts)
                     if facts.uncompiled:
                         self.compiled = CompileFacts(
                             ok=False,
@@ -569,4 +570,12 @@ def run_job(
     """What a slot is told: the recipe's command and environment around an artifact."""
     if recipe.extra_processes:
         limits = dataclasses.replace(limits, processes=limits.processes + recipe.extra_processes)
-    return RunJob(harness, artifact, recipe.run_argv, inputs, limits, fn_name, recipe.env)
+    return RunJob(
+        harness,
+        artifact,
+        recipe.run_command(limits),
+        inputs,
+        limits,
+        fn_name,
+        recipe.run_env(limits),
+    )

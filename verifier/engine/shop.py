@@ -19,6 +19,7 @@ from verifier.engine.artifacts import ArtifactCache, artifact_key
 from verifier.engine.pool import SlotPool
 from verifier.engine.shares import Claim
 from verifier.errors import BackendError
+from verifier.languages import source
 from verifier.sandbox.base import CompileJob, Slot
 from verifier.types import CompileFacts, Killer, Limits, Program, RunFacts
 
@@ -120,8 +121,9 @@ class Shop:
         recipe = languages.get(language)
         if self.toolchains and recipe.name not in self.toolchains:
             raise BackendError(
-                f"language {recipe.name}: its toolchain is not in this sandbox ({self.backend}); "
-                f"there are {', '.join(sorted(self.toolchains))}. See docs/images.md"
+                f"language {recipe.name}: its toolchain is not in this sandbox ({self.backend}): "
+                f"{recipe.remedy}. There are {', '.join(sorted(self.toolchains))}. "
+                "See docs/languages.md"
             )
         return recipe
 
@@ -173,15 +175,18 @@ class Shop:
         Raises:
             BackendError: The compiler got no core even then.
         """
+        if wrong := source.problem(program.source):
+            return CompileFacts(ok=False, facts=RunFacts(exit_code=1), artifact=b"", message=wrong)
+        program = dataclasses.replace(program, source=source.tidied(program.source))
         key = artifact_key(program, recipe, self.toolchains.get(recipe.name, ""), files)
-
+        compile_limits = _compile_limits(recipe, limits)
         job = CompileJob(
             harness=recipe.run_harness,
             files={recipe.file_name(program.source): program.source, **(files or {})},
             argv=recipe.compile_argv,
             outputs=recipe.outputs,
-            limits=_compile_limits(recipe, limits),
-            env=recipe.env,
+            limits=compile_limits,
+            env=recipe.run_env(compile_limits),
         )
 
         async def compile_now() -> CompileFacts:

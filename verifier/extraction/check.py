@@ -12,7 +12,7 @@ import textwrap
 from dataclasses import dataclass, field
 
 from verifier import _python
-from verifier.languages import resolve
+from verifier.languages import written_as
 
 # At most a second of parsing for one response.
 PARSE_BUDGET_CHARS = 512_000
@@ -218,6 +218,6 @@ def guess_language(checker: Checker, text: str) -> str | None:
 def drop_tag_line(language: str, text: str) -> str:
     """Without a first line that is only the language's name: what remains of a prefilled fence."""
     first, newline, rest = text.lstrip("\n").partition("\n")
-    if newline and first.strip() and resolve(first.strip()) == language:
+    if newline and first.strip() and written_as(first.strip()) == language:
         return rest
     return text

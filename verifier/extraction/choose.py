@@ -23,11 +23,12 @@ from dataclasses import dataclass
 from verifier.extraction.check import Checker, drop_tag_line, guess_language, starts_as
 from verifier.extraction.scan import BAR, Block, scan
 from verifier.extraction.tags import MARKDOWN_TAGS, OTHER_TAGS, is_known, language_of
+from verifier.languages import RECIPES
 
 # The entry point of a whole program, where the language has one.
 _MAIN = {"c": "main", "cpp": "main", "java": "main"}
 # A tag that fits, but less than the language's own: models tag C++ with ```c.
-_LOOSE = {"cpp": ("c",)}
+_LOOSE = {"cpp": ("c",), "typescript": ("javascript",)}
 _TRIMS = 8
 _HEAD_TOKEN = re.compile(
     rf"\s{{0,100}}(?:<[{BAR}]?/?[\w{BAR}\u2581:-]{{1,40}}[{BAR}]?>"
@@ -120,6 +121,8 @@ class Chooser:
             return None
         if language is None:
             return self._untagged(index, block)
+        if self._language is None and not RECIPES[language].by_tag:
+            return None
         wanted = self._language or language
         loose = language != wanted
         if (loose and language not in _LOOSE.get(wanted, ())) or not block.body.strip():

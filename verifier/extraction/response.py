@@ -43,12 +43,13 @@ def extract(
     Raises:
         RequestError: Unknown language or policy.
     """
-    wanted = languages.get(language).name if language else None
+    recipe = languages.get(language) if language else None
+    wanted = (recipe.written_as or recipe.name) if recipe else None
     if policy not in POLICIES:
         raise RequestError("extraction_policy", f"{policy!r} is none of {', '.join(POLICIES)}")
     text = to_text(response)
     if policy in ("verl-sf", "prime"):
-        return _as_verl(text, wanted or "python", policy)
+        return _as_verl(text, recipe.name if recipe else "python", policy)
     text = text.removeprefix("\ufeff").replace("\r\n", "\n")
     found = scan(text)
     if found.overflow:
@@ -60,8 +61,9 @@ def extract(
     if choice is None:
         return _nothing(explain_none(found.blocks, wanted), found.cut, count)
     source = to_utf8(choice.text)
-    facts = Extraction(choice.language, choice.block, count, choice.reason, found.cut, source)
-    return Extracted(Program(choice.language, source, facts), facts)
+    name = recipe.name if recipe else choice.language
+    facts = Extraction(name, choice.block, count, choice.reason, found.cut, source)
+    return Extracted(Program(name, source, facts), facts)
 
 
 def _nothing(reason: str, cut: int = 0, blocks: int = 0) -> Extracted:

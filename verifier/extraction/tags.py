@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from verifier.languages import resolve
+from verifier.languages import written_as
 
 # Tags of things that are not a program, or that are one in a language without a recipe. A block so
 # tagged is never taken for anything else; a tag that is neither here nor a language ("solution",
@@ -58,12 +58,15 @@ def tag_of(info: str) -> str:
 
 
 def language_of(tag: str) -> str | None:
-    """Canonical language of a tag: a name, an alias, or a file name with a known ending."""
-    name = resolve(tag)
+    """The language of a tag: a name, an alias, or a file name with a known ending.
+
+    C++ for "c++17" and Python for "pypy3": which compiler takes it is the request's to say.
+    """
+    name = written_as(tag)
     if name is None and "." in tag:
         stem, _, ending = tag.rpartition(".")
         if stem and not stem[-1].isdigit():
-            name = resolve(ending)
+            name = written_as(ending)
     return name
 
 

@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from verifier._text import to_utf8
 from verifier.engine.carried import check_names
 from verifier.errors import RequestError
+from verifier.languages import of_sandbox_fusion
 from verifier.types import LimitOverrides, Program, RunTask
 
 __all__ = ["BadRequestError", "RunCode", "languages_of_sandbox_fusion", "parse", "task_of"]
@@ -28,7 +29,7 @@ Language = Literal[
 ]  # fmt: skip
 
 # Sandbox Fusion's name -> ours, for the languages that are built here.
-OURS = {"python": "python", "cpp": "cpp", "nodejs": "javascript", "java": "java"}
+OURS = of_sandbox_fusion()
 
 # Their clients wait for both time limits and this much; then they give up without another try.
 _PATIENCE_S = 10.0

@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from verifier.languages.base import Recipe
-from verifier.languages.registry import RECIPES, get, resolve
+from verifier.languages.registry import RECIPES, get, of_sandbox_fusion, resolve, written_as
 
-__all__ = ["RECIPES", "Recipe", "get", "resolve"]
+__all__ = ["RECIPES", "Recipe", "get", "of_sandbox_fusion", "resolve", "written_as"]

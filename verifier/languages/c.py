@@ -7,6 +7,9 @@ from verifier.types import Harness
 
 C = Recipe(
     name="c",
+    title="C",
+    family="native",
+    packages=("gcc", "libc6-dev"),
     aliases=(
         "h",
         "ansic",
@@ -40,4 +43,6 @@ C = Recipe(
     outputs=("main",),
     run_argv=("/program/main",),
     version_argv=("gcc", "--version"),
+    self_test="#include <stdio.h>\n"
+    'int main() { long a, b; scanf("%ld %ld", &a, &b); printf("%ld\\n", a + b); }\n',
 )

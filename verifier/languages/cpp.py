@@ -1,6 +1,11 @@
-"""C++ by g++, as contests compile it: C++20 with the GNU extensions (gcc 10 and later know it)."""
+"""C++ by g++, as contests compile it: C++20 with the GNU extensions (gcc 10 and later know it).
+
+A request that names another standard gets that one; a fence's tag does not choose it.
+"""
 
 from __future__ import annotations
+
+import dataclasses
 
 from verifier.languages.base import Recipe
 from verifier.types import Harness
@@ -8,6 +13,11 @@ from verifier.types import Harness
 # Where a sandbox may lay precompiled headers (`sandbox.namespaces.headers`); a folder that is not
 # there is no matter to g++. Of images the header is below /usr/include itself.
 PRECOMPILED = "/precompiled"
+
+
+def _spellings(*years: str) -> list[str]:
+    return [f"{stem}{year}" for year in years for stem in ("c++", "cpp", "gnu++", "g++")]
+
 
 CPP = Recipe(
     name="cpp",
@@ -21,12 +31,12 @@ CPP = Recipe(
         "g++",
         "clang++",
         "cplusplus",
-        *(
-            f"{stem}{year}"
-            for stem in ("c++", "cpp", "gnu++", "g++")
-            for year in ("11", "14", "17", "20", "23", "2a")
-        ),
+        *_spellings("20", "2a"),
     ),
+    title="C++",
+    family="native",
+    packages=("g++", "libc6-dev"),
+    sandbox_fusion=("cpp",),
     source_name="main.cpp",
     run_harness=Harness.EXEC,
     compile_argv=(
@@ -45,4 +55,29 @@ CPP = Recipe(
     outputs=("main",),
     run_argv=("/program/main",),
     version_argv=("g++", "--version"),
+    self_test="#include <iostream>\n"
+    "int main() { long a, b; std::cin >> a >> b; std::cout << a + b << '\\n'; }\n",
+    notes=("`-O2 -std=gnu++20`; the other standards by name. `bits/stdc++.h` is precompiled.",),
+)
+
+
+def _standard(year: str, draft: str) -> Recipe:
+    name = f"cpp{year}"
+    return dataclasses.replace(
+        CPP,
+        name=name,
+        title=f"C++{year}",
+        aliases=tuple(s for s in _spellings(year, draft) if s != name),
+        written_as=CPP.name,
+        sandbox_fusion=(),
+        compile_argv=tuple(
+            f"-std=gnu++{year}" if word.startswith("-std=") else word for word in CPP.compile_argv
+        ),
+        notes=(f"`-std=gnu++{year}`; without a precompiled header.",),
+    )
+
+
+CPP_STANDARDS = tuple(
+    _standard(year, draft)
+    for year, draft in (("11", "0x"), ("14", "1y"), ("17", "1z"), ("23", "2b"))
 )

@@ -111,6 +111,10 @@ class _JavaRecipe(Recipe):
 
 JAVA = _JavaRecipe(
     name="java",
+    title="Java",
+    family="jvm",
+    packages=("default-jdk-headless",),
+    sandbox_fusion=("java",),
     aliases=(
         "java8",
         "java11",
@@ -130,6 +134,8 @@ JAVA = _JavaRecipe(
     outputs=("main.jar",),
     run_argv=(
         "java",
+        # Else it is a quarter of the machine's.
+        "-Xmx{heap_mb}m",
         "-XX:+UseSerialGC",
         # Contest programs recurse deeply; the main thread's stack is made by the launcher.
         "-Xss64m",
@@ -141,6 +147,14 @@ JAVA = _JavaRecipe(
     ),
     needs=("javac",),
     version_argv=("java", "-version"),
+    self_test="import java.util.*;\npublic class Sum { public static void main(String[] args) {\n"
+    "  Scanner s = new Scanner(System.in); System.out.println(s.nextInt() + s.nextInt()); } }\n",
+    memory_marks=(b"java.lang.OutOfMemoryError",),
+    stack_overflow="StackOverflowError, exit code 1",
+    notes=(
+        "The file is named after its public class; a public class with a `main` is run first.",
+        "Heap of 3/4 of the memory limit, serial collector, first compiler only, 64 MB of stack.",
+    ),
     compile_limits=Limits(
         cpu_time_s=30.0,
         wall_time_s=60.0,

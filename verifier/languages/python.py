@@ -9,6 +9,10 @@ from verifier.types import Harness
 
 PYTHON = Recipe(
     name="python",
+    title="Python",
+    family="python",
+    packages=("python3",),
+    sandbox_fusion=("python",),
     aliases=(
         "py",
         "py3",
@@ -18,8 +22,6 @@ PYTHON = Recipe(
         *(f"python-3.{minor}" for minor in range(6, 16)),
         "cpython",
         "cpython3",
-        "pypy",
-        "pypy3",
         "ipython",
         "ipython3",
     ),
@@ -29,6 +31,12 @@ PYTHON = Recipe(
     # programs print integers of any length, which CPython refuses from 4,300 digits on.
     run_argv=("/usr/bin/python3", "-s", "-X", "int_max_str_digits=0", "/program/main.py"),
     version_argv=("/usr/bin/python3", "--version"),
+    self_test="a, b = map(int, input().split())\nprint(a + b)\n",
+    stack_overflow="RecursionError, exit code 1",
+    notes=(
+        "Other versions of Python are other images: the recipe takes the system's `python3`.",
+        "numpy is in the images; a program that catches its MemoryError goes on.",
+    ),
     # A program that a person wrote takes milliseconds; 400 kB of `def f():pass` take a minute.
     compile_limits=dataclasses.replace(COMPILE_LIMITS, cpu_time_s=10.0, wall_time_s=30.0),
 )

@@ -3,22 +3,44 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Iterable
 
 from verifier.errors import RequestError
 from verifier.languages.base import Recipe
 from verifier.languages.c import C
-from verifier.languages.cpp import CPP
+from verifier.languages.cpp import CPP, CPP_STANDARDS
 from verifier.languages.java import JAVA
 from verifier.languages.javascript import JAVASCRIPT
 from verifier.languages.python import PYTHON
 
-RECIPES: dict[str, Recipe] = {recipe.name: recipe for recipe in (PYTHON, CPP, C, JAVA, JAVASCRIPT)}
+# The first is what a message names first. A new language is its file and its place here.
+_ALL = (PYTHON, CPP, *CPP_STANDARDS, C, JAVA, JAVASCRIPT)
 
-_BY_NAME: dict[str, str] = {
-    spelling: recipe.name
-    for recipe in RECIPES.values()
-    for spelling in (recipe.name, *recipe.aliases)
-}
+
+def names_of(recipes: Iterable[Recipe]) -> dict[str, str]:
+    """Every spelling -> canonical name.
+
+    Raises:
+        ValueError: Two recipes claim one spelling, or it is not lower case without blanks.
+    """
+    found: dict[str, str] = {}
+    for recipe in recipes:
+        for spelling in (recipe.name, *recipe.aliases):
+            if spelling != _plain(spelling):
+                raise ValueError(f"{recipe.name}: {spelling!r} has blanks or capitals")
+            if spelling in found:
+                raise ValueError(f"{spelling!r} is of {found[spelling]} and of {recipe.name}")
+            found[spelling] = recipe.name
+    return found
+
+
+def _plain(tag: str) -> str:
+    return "".join(tag.lower().split())
+
+
+RECIPES: dict[str, Recipe] = {recipe.name: recipe for recipe in _ALL}
+
+_BY_NAME: dict[str, str] = names_of(_ALL)
 
 
 def resolve(tag: str) -> str | None:
@@ -26,7 +48,13 @@ def resolve(tag: str) -> str | None:
 
     Case and blanks do not matter ("Python 3", "PYTHON3").
     """
-    return _BY_NAME.get("".join(tag.lower().split()))
+    return _BY_NAME.get(_plain(tag))
+
+
+def written_as(tag: str) -> str | None:
+    """The language that a text with this tag is written in: C++ for "c++17", Python for "pypy3"."""
+    name = resolve(tag)
+    return name and (RECIPES[name].written_as or name)
 
 
 def get(name: str) -> Recipe:
@@ -38,7 +66,19 @@ def get(name: str) -> Recipe:
     canonical = resolve(name)
     if canonical is not None:
         return RECIPES[canonical]
-    near = difflib.get_close_matches(name.lower()[:40], _BY_NAME, n=3, cutoff=0.6)
-    nearest = list(dict.fromkeys(_BY_NAME[n] for n in near)) or list(RECIPES)
-    word = "did you mean" if near else "known:"
-    raise RequestError("language", f"unknown language {name[:40]!r}; {word} {', '.join(nearest)}")
+    near = difflib.get_close_matches(_plain(name[:40]), _BY_NAME, n=5, cutoff=0.6)
+    nearest = list(dict.fromkeys(_BY_NAME[n] for n in near))[:3]
+    if nearest:
+        raise RequestError(
+            "language", f"unknown language {name[:40]!r}; did you mean {', '.join(nearest)}"
+        )
+    raise RequestError(
+        "language",
+        f"unknown language {name[:40]!r}; `verifier languages list` names the "
+        f"{len(RECIPES)} that are known",
+    )
+
+
+def of_sandbox_fusion() -> dict[str, str]:
+    """Sandbox Fusion's names of the languages that it runs as programs -> ours."""
+    return {name: recipe.name for recipe in _ALL for name in recipe.sandbox_fusion}

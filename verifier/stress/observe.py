@@ -133,7 +133,7 @@ async def _compile(slot: Slot, attack: Attack) -> Observation:
         argv=recipe.compile_argv,
         outputs=attack.outputs or recipe.outputs,
         limits=attack.limits,
-        env=recipe.env,
+        env=recipe.run_env(attack.limits),
     )
     compiled = await slot.compile(_with_argv(job, attack.argv))
     status = Status.ACCEPTED if compiled.ok else Status.COMPILE_ERROR

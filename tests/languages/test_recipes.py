@@ -1,0 +1,58 @@
+"""Every recipe for real, in the embedded sandbox under verl's default of 1,024 MB.
+
+A language whose toolchain this host lacks is a skip; `VERIFIER_REQUIRE_LANGUAGES` (names, with
+commas) makes it a failure.
+"""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+import pytest_asyncio
+
+from tests.languages.programs import PROGRAMS
+from verifier.engine import Engine
+from verifier.languages import RECIPES
+from verifier.languages.base import SELF_TEST_STDIN, SELF_TEST_STDOUT
+from verifier.testcases import load_suite
+from verifier.types import Limits, Program, RunTask, ScoreTask, Status
+
+REQUIRED = os.environ.get("VERIFIER_REQUIRE_LANGUAGES", "").split(",")
+SUM = load_suite({"inputs": [SELF_TEST_STDIN.decode()], "outputs": [SELF_TEST_STDOUT.decode()]})
+
+pytestmark = [pytest.mark.namespaces, pytest.mark.asyncio(loop_scope="module")]
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def engine(namespaces):
+    made = Engine(namespaces(), slots=1, default_limits=Limits(memory_bytes=1024 * 1024 * 1024))
+    await made.start()
+    yield made
+    await made.close()
+
+
+@pytest.mark.timeout(180)
+@pytest.mark.parametrize("name", [n for n, r in RECIPES.items() if not r.unpackaged])
+async def test_a_language(engine, name):
+    recipe = RECIPES[name]
+    if name not in engine.info().toolchains:
+        assert name not in REQUIRED, f"no toolchain: {recipe.remedy}"
+        pytest.skip(f"no toolchain: {recipe.remedy}")
+    programs = PROGRAMS[recipe.written_as or name]
+
+    async def verdict(source):
+        response = f"```{name}\n{source}\n```"
+        result = await engine.score(ScoreTask(response, SUM, language=name))
+        return result.status, result
+
+    right, result = await verdict(recipe.self_test)
+    assert right is Status.ACCEPTED, result
+    assert (await verdict(programs.wrong))[0] is Status.WRONG_ANSWER
+    if programs.broken:
+        broken, result = await verdict(programs.broken)
+        assert broken is Status.COMPILE_ERROR, result
+        assert result.cases[0].message
+    outcome = await engine.run(RunTask(Program(name, programs.exits.encode())))
+    assert outcome.status is Status.RUNTIME_ERROR, outcome
+    assert outcome.facts.exit_code == 3
