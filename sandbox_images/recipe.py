@@ -28,7 +28,16 @@ FAMILIES: dict[str, tuple[str, ...]] = {
     "python": ("python3", "python3-numpy"),
     "native": ("gcc", "g++", "libc6-dev"),
     "jvm": ("default-jdk-headless",),
-    "web": ("nodejs",),
+    "web": ("nodejs", "node-typescript"),
+    "go": ("golang-go",),
+    "rust": ("rustc",),
+    "mono": ("mono-mcs", "mono-runtime"),
+    "scripts": ("perl", "ruby", "php-cli", "lua5.4", "sqlite3", "pypy3"),
+    "native-more": ("gfortran", "fp-compiler", "ldc"),
+    "jvm-more": ("default-jdk-headless", "kotlin", "scala"),
+    "functional": ("ghc", "ocaml-nox", "racket"),
+    "science": ("r-base-core", "octave"),
+    "hardware": ("iverilog",),
 }
 DEFAULT_FAMILIES = ("python", "native")
 FULL_FAMILIES = ("python", "native", "jvm", "web")
@@ -43,6 +52,17 @@ ALIASES: dict[str, str] = {
     "c++": "native",
     "cpp": "native",
     "py": "python",
+    "typescript": "web",
+    "golang": "go",
+    "csharp": "mono",
+    "kotlin": "jvm-more",
+    "scala": "jvm-more",
+    "haskell": "functional",
+    "ocaml": "functional",
+    "racket": "functional",
+    "r": "science",
+    "octave": "science",
+    "verilog": "hardware",
 }
 
 

@@ -104,7 +104,7 @@ class Recipe:
     heap_share: float = 0.75
     memory_marks: tuple[bytes, ...] = ()
     stack_overflow: str = "SIGSEGV"
-    notes: tuple[str, ...] = ()
+    notes: str = ""
 
     def file_name(self, source: bytes) -> str:
         """The source's file name (Java's follows its public class; the others are fixed)."""
@@ -134,6 +134,11 @@ class Recipe:
         ):
             return dataclasses.replace(facts, killer=Killer.MEMORY)
         return facts
+
+    @property
+    def programs(self) -> tuple[str, ...]:
+        """What has to be on the path of a sandbox that has this language."""
+        return tuple(dict.fromkeys((self.version_argv[0], *self.compile_argv[:1], *self.needs)))
 
     @property
     def remedy(self) -> str:

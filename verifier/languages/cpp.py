@@ -57,7 +57,7 @@ CPP = Recipe(
     version_argv=("g++", "--version"),
     self_test="#include <iostream>\n"
     "int main() { long a, b; std::cin >> a >> b; std::cout << a + b << '\\n'; }\n",
-    notes=("`-O2 -std=gnu++20`; the other standards by name. `bits/stdc++.h` is precompiled.",),
+    notes="`-O2 -std=gnu++20`; the other standards by name. `bits/stdc++.h` is precompiled.",
 )
 
 
@@ -73,7 +73,7 @@ def _standard(year: str, draft: str) -> Recipe:
         compile_argv=tuple(
             f"-std=gnu++{year}" if word.startswith("-std=") else word for word in CPP.compile_argv
         ),
-        notes=(f"`-std=gnu++{year}`; without a precompiled header.",),
+        notes=f"`-std=gnu++{year}`; without a precompiled header.",
     )
 
 

@@ -27,7 +27,7 @@ JAVASCRIPT = Recipe(
     "console.log(a + b);\n",
     memory_marks=HEAP_MARKS,
     stack_overflow="RangeError, exit code 1",
-    notes=("Heap of 3/4 of the memory limit, stack of 64 MB.",),
+    notes="Heap of 3/4 of the memory limit, stack of 64 MB.",
     # Node 20 starts 10 threads beside the main one.
     extra_processes=16,
 )

@@ -34,8 +34,8 @@ PYTHON = Recipe(
     self_test="a, b = map(int, input().split())\nprint(a + b)\n",
     stack_overflow="RecursionError, exit code 1",
     notes=(
-        "Other versions of Python are other images: the recipe takes the system's `python3`.",
-        "numpy is in the images; a program that catches its MemoryError goes on.",
+        "Other versions of Python are other images: the recipe takes the system's `python3`. "
+        "numpy is in the images; a program that catches its MemoryError goes on."
     ),
     # A program that a person wrote takes milliseconds; 400 kB of `def f():pass` take a minute.
     compile_limits=dataclasses.replace(COMPILE_LIMITS, cpu_time_s=10.0, wall_time_s=30.0),

@@ -7,14 +7,41 @@ from collections.abc import Iterable
 
 from verifier.errors import RequestError
 from verifier.languages.base import Recipe
+from verifier.languages.bash import BASH
 from verifier.languages.c import C
 from verifier.languages.cpp import CPP, CPP_STANDARDS
+from verifier.languages.csharp import CSHARP
+from verifier.languages.d import D
+from verifier.languages.elsewhere import CUDA, JULIA, LEAN, SWIFT
+from verifier.languages.fortran import FORTRAN
+from verifier.languages.go import GO
+from verifier.languages.haskell import HASKELL
 from verifier.languages.java import JAVA
 from verifier.languages.javascript import JAVASCRIPT
+from verifier.languages.kotlin import KOTLIN
+from verifier.languages.lua import LUA
+from verifier.languages.ocaml import OCAML
+from verifier.languages.octave import OCTAVE
+from verifier.languages.pascal import PASCAL
+from verifier.languages.perl import PERL
+from verifier.languages.php import PHP
+from verifier.languages.pypy import PYPY
 from verifier.languages.python import PYTHON
+from verifier.languages.r import R
+from verifier.languages.racket import RACKET
+from verifier.languages.ruby import RUBY
+from verifier.languages.rust import RUST
+from verifier.languages.scala import SCALA
+from verifier.languages.sql import SQL
+from verifier.languages.typescript import TYPESCRIPT
+from verifier.languages.verilog import VERILOG
 
 # The first is what a message names first. A new language is its file and its place here.
-_ALL = (PYTHON, CPP, *CPP_STANDARDS, C, JAVA, JAVASCRIPT)
+_ALL = (
+    *(PYTHON, PYPY, CPP, *CPP_STANDARDS, C, JAVA, KOTLIN, SCALA, JAVASCRIPT, TYPESCRIPT, GO, RUST),
+    *(CSHARP, RUBY, PHP, PERL, LUA, BASH, SQL, R, OCTAVE, HASKELL, OCAML, RACKET, D, PASCAL),
+    *(FORTRAN, VERILOG, SWIFT, JULIA, LEAN, CUDA),
+)
 
 
 def names_of(recipes: Iterable[Recipe]) -> dict[str, str]:

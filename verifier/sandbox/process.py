@@ -82,7 +82,7 @@ class ProcessSandbox:
         return {
             name: "host"
             for name, recipe in RECIPES.items()
-            if shutil.which((recipe.compile_argv or recipe.version_argv)[0])
+            if all(map(shutil.which, recipe.programs))
         }
 
 

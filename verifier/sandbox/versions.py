@@ -13,19 +13,21 @@ from verifier.types import Harness
 
 _SCRIPT = b"""
 import json, shutil, subprocess, sys
-found = {}
-for name, (version, needs) in json.load(sys.stdin).items():
-    program = shutil.which(version[0])
-    if program is None or not all(map(shutil.which, needs)):
-        continue
+found, said = {}, {}
+def first_line(argv):
     try:
-        done = subprocess.run(
-            [program, *version[1:]], stdin=subprocess.DEVNULL, capture_output=True, timeout=20
-        )
+        done = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, timeout=20)
     except (OSError, subprocess.TimeoutExpired):
-        continue
+        return None
     lines = (done.stdout or done.stderr).decode("utf-8", "replace").strip().splitlines()
-    found[name] = lines[0] if lines else "unknown"
+    return lines[0] if lines else "unknown"
+for name, (version, needs) in json.load(sys.stdin).items():
+    if all(map(shutil.which, needs)):
+        key = tuple(version)
+        if key not in said:
+            said[key] = first_line(version)
+        if said[key] is not None:
+            found[name] = said[key]
 print(json.dumps(found))
 """
 _LIMITS = dataclasses.replace(
@@ -35,10 +37,7 @@ _LIMITS = dataclasses.replace(
 
 async def probe_versions(slot: Slot, recipes: Mapping[str, Recipe]) -> dict[str, str]:
     """Canonical language -> first line of what its version command prints."""
-    wanted = {
-        name: (recipe.version_argv, [*recipe.compile_argv[:1], *recipe.needs])
-        for name, recipe in recipes.items()
-    }
+    wanted = {name: (recipe.version_argv, recipe.programs) for name, recipe in recipes.items()}
     compiled = await slot.compile(CompileJob(Harness.PYTHON, {"main.py": _SCRIPT}, (), (), _LIMITS))
     job = RunJob(Harness.PYTHON, compiled.artifact, (), [json.dumps(wanted).encode()], _LIMITS)
     found: dict[str, str] = {}

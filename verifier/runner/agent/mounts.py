@@ -19,6 +19,8 @@ CLONE_NEWUSER, CLONE_NEWPID, CLONE_NEWNET = 0x10000000, 0x20000000, 0x40000000
 PIVOT_ROOT = {"x86_64": 155, "aarch64": 41}
 
 SYSTEM = ("usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32")
+# Debian's GHC has its list of packages here.
+STATE = ("var/lib/ghc",)
 # Configuration that toolchains cannot start without; none of it tells about the host.
 ETC = (
     "alternatives",
@@ -30,6 +32,7 @@ ETC = (
     "python3*",
     "mono",
     "ghc*",
+    "ldc2.conf",
     "ocaml*",
     "octave*",
     "php*",
@@ -132,7 +135,7 @@ def make_root(
     for name in ("etc", "dev", "proc", "tmp", "program", "build", "var", "run", "etc/ssl"):
         os.mkdir("%s/%s" % (root, name), 0o755)
     bound = []
-    for name in SYSTEM:
+    for name in SYSTEM + STATE:
         bound += bind("/" + name, "%s/%s" % (root, name))
     for pattern in ETC:
         for path in sorted(glob.glob("/etc/" + pattern)):

@@ -1,0 +1,27 @@
+"""Haskell by GHC."""
+
+from __future__ import annotations
+
+from verifier.languages.base import BIG_COMPILE_LIMITS, Recipe
+from verifier.types import Harness
+
+HASKELL = Recipe(
+    name="haskell",
+    title="Haskell",
+    aliases=("hs", "ghc", "runhaskell"),
+    family="functional",
+    packages=("ghc",),
+    source_name="main.hs",
+    run_harness=Harness.EXEC,
+    compile_argv=("ghc", "-v0", "-O2", "-fdiagnostics-color=never", "-o", "main", "main.hs"),
+    outputs=("main",),
+    run_argv=("/program/main",),
+    version_argv=("ghc", "--version"),
+    compile_limits=BIG_COMPILE_LIMITS,
+    extra_processes=8,
+    self_test="main :: IO ()\n"
+    "main = getLine >>= print . sum . map (read :: String -> Int) . words\n",
+    memory_marks=(b"Heap exhausted",),
+    stack_overflow="'stack overflow' and exit code 2, or memory limit",
+    notes=("The libraries that come with GHC: base, containers, bytestring, text, mtl, array."),
+)

@@ -1,0 +1,33 @@
+"""PHP's command line. `php -l` is the compile step: a syntax error is a COMPILE_ERROR."""
+
+from __future__ import annotations
+
+from verifier.languages.base import Recipe
+from verifier.types import Harness
+
+PHP = Recipe(
+    name="php",
+    title="PHP",
+    aliases=("php7", "php8", "php-cli", "php8.2"),
+    family="scripts",
+    packages=("php-cli",),
+    sandbox_fusion=("php",),
+    source_name="main.php",
+    run_harness=Harness.EXEC,
+    compile_argv=("php", "-d", "display_errors=stderr", "-l", "main.php"),
+    outputs=("main.php",),
+    run_argv=(
+        "php",
+        "-d",
+        # The sandbox counts what is resident.
+        "memory_limit=-1",
+        "-d",
+        "display_errors=stderr",
+        "/program/main.php",
+    ),
+    version_argv=("php", "--version"),
+    extra_processes=4,
+    self_test='<?php\n[$a, $b] = explode(" ", trim(fgets(STDIN)));\necho $a + $b, "\\n";\n',
+    stack_overflow="memory limit",
+    notes=("A program begins with `<?php`: without it, its text is its output."),
+)

@@ -1,0 +1,26 @@
+"""R. Parsing is the compile step: a syntax error is a COMPILE_ERROR."""
+
+from __future__ import annotations
+
+from verifier.languages.base import Recipe
+from verifier.types import Harness
+
+R = Recipe(
+    name="r",
+    title="R",
+    aliases=("rscript", "rlang"),
+    family="science",
+    packages=("r-base-core",),
+    sandbox_fusion=("R",),
+    source_name="main.R",
+    run_harness=Harness.EXEC,
+    compile_argv=("Rscript", "--vanilla", "-e", 'invisible(parse("main.R", encoding = "UTF-8"))'),
+    outputs=("main.R",),
+    run_argv=("Rscript", "--vanilla", "/program/main.R"),
+    version_argv=("Rscript", "--version"),
+    extra_processes=8,
+    self_test='x <- scan(file("stdin"), quiet = TRUE)\ncat(sum(x), "\\n", sep = "")\n',
+    memory_marks=(b"cannot allocate vector of size", b"cannot allocate memory"),
+    stack_overflow="'evaluation nested too deeply' or 'C stack usage', exit code 1",
+    notes=('Standard input is `file("stdin")`.'),
+)
