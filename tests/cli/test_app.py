@@ -153,6 +153,11 @@ def test_config_schema_accepts_what_the_settings_do():
     assert set(made["properties"]) == set(Settings.model_fields)
 
 
+def test_the_page_of_languages_is_the_one_that_is_made():
+    page = Path(__file__).parents[2] / "docs" / "languages.md"
+    assert invoke("languages", "docs").stdout == page.read_text(), "run: verifier languages docs"
+
+
 def test_the_page_of_settings_is_the_one_that_is_made():
     page = Path(__file__).parents[2] / "docs" / "configuration.md"
     assert invoke("config", "docs").stdout == page.read_text(), "run: verifier config docs"

@@ -11,6 +11,7 @@ from verifier.cli.doctor_data import doctor_data
 from verifier.cli.extract import extract
 from verifier.cli.healthcheck import healthcheck
 from verifier.cli.images import images
+from verifier.cli.languages import languages
 from verifier.cli.report import report
 from verifier.cli.results import compare, replay, show
 from verifier.cli.run import run
@@ -146,3 +147,4 @@ app.command(epilog=_epilog("verifier compare before.jsonl after.jsonl"))(compare
 app.command(epilog=_epilog("verifier replay results.jsonl p1/0 --backend docker"))(replay)
 app.add_typer(config, name="config")
 app.add_typer(images, name="images")
+app.add_typer(languages, name="languages")

@@ -17,7 +17,16 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from verifier.cli.common import ExitCode, JsonOption, console, fail
+from verifier.cli.common import (
+    Backend,
+    ExitCode,
+    JsonOption,
+    RuntimeOption,
+    console,
+    execute,
+    fail,
+)
+from verifier.cli.languages import try_languages
 
 RECIPES = Path(__file__).resolve().parents[2] / "sandbox_images"
 FAMILIES = {
@@ -90,6 +99,19 @@ def build(
     env = {**os.environ, "PYTHON": sys.executable}
     done = subprocess.run([str(RECIPES / "build"), *words], env=env, check=False)
     raise typer.Exit(done.returncode)
+
+
+@images.command()
+def verify(
+    image: Annotated[
+        str | None,
+        typer.Argument(metavar="[IMAGE]", help="Default: verifier-sandbox:latest."),
+    ] = None,
+    runtime: RuntimeOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Run the self-test of each language that an image has, in it; 1 where one fails."""
+    execute(lambda: try_languages(None, Backend.DOCKER, None, image, runtime, as_json=as_json))
 
 
 @images.command(name="list")

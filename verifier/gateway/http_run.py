@@ -28,6 +28,7 @@ from verifier.gateway.auth import Auth
 from verifier.gateway.http_answers import answer, sandbox_error
 from verifier.gateway.http_fields import OURS, BadRequestError, RunCode, parse, task_of
 from verifier.gateway.sight import note
+from verifier.languages import RECIPES
 from verifier.types import RunOutcome, RunTask
 
 if TYPE_CHECKING:
@@ -189,7 +190,8 @@ class SandboxFusion:
         return [name for name, ours in OURS.items() if not there or ours in there]
 
     def _not_built(self, language: str) -> str:
-        return f"language {language} is not built here; there are {', '.join(self._languages())}"
+        there = f"language {language} is not built here; there are {', '.join(self._languages())}"
+        return f"{there}. {RECIPES[OURS[language]].remedy}" if language in OURS else there
 
 
 async def _disconnected(request: Request) -> None:

@@ -1,0 +1,117 @@
+"""docs/languages.md, made of the recipes: each is described in `verifier/languages` alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from verifier.languages import RECIPES, Recipe
+
+__all__ = ["page"]
+
+_HEAD = """\
+# Languages
+
+<!-- Made by `verifier languages docs`; change verifier/languages instead. -->
+
+A request names a language by any of its names, in any case, with blanks or without ("C++ 17"). An
+unknown name is an error that lists the nearest. A language whose toolchain the sandbox lacks is an
+infrastructure fault that says how to get it, never a verdict.
+
+The namespaces backend uses what the host has in `/usr`; an image has the families that it was built
+with ([images.md](images.md)). `verifier doctor` lists what is there, with versions; `GetInfo` and
+`verifier languages verify` ask a gateway's or an image's sandbox. The recipes take the version that
+is there: Debian 12 has Go 1.19, Rust 1.63, Kotlin 1.3, Scala 2.11, GHC 9.0 and Node 18.
+
+What holds for all of them:
+
+- The memory limit is of what is resident, in all processes together. The address space has no
+  limit: node, Go, the JVM and numpy cannot start under one.
+- A runtime with a heap of its own is told a part of the memory limit as its size. When that is full
+  the verdict is MEMORY_LIMIT, as it is when the kernel ends the program. A program that catches the
+  exception goes on.
+- The stack's limit is 512 MB, or the memory limit where that is less.
+- A byte-order mark at a source's start is dropped, and CR LF is read as LF. A NUL byte in a
+  source is a COMPILE_ERROR.
+- Where the compile step is a check (`node --check`, `ruby -c`), a syntax error is a COMPILE_ERROR.
+- Where no request names the language, the tag of a block does, but for bash and SQL: an answer in
+  another language shows commands and queries too.
+"""
+_ADD = """\
+## A new language
+
+1. `verifier/languages/NAME.py`: a `Recipe`, in the manner of `lua.py`; its place in `registry.py`.
+2. Its Debian packages in a family of `sandbox_images/recipe.py`.
+3. A wrong, a failing and a broken program in `tests/languages/programs.py`, for
+   `pytest tests/languages/test_recipes.py`.
+4. `verifier languages docs > docs/languages.md`, and `verifier languages verify NAME`.
+"""
+
+
+def page() -> str:
+    """The page, as it is in docs/."""
+    return "\n".join([_HEAD, *_sections(), _ADD])
+
+
+def _sections() -> Iterator[str]:
+    packaged = [recipe for recipe in RECIPES.values() if recipe.packages]
+    yield "## Names\n"
+    yield "| language | name | other names | Sandbox Fusion | image family | Debian packages |"
+    yield "|---|---|---|---|---|---|"
+    for recipe in packaged:
+        yield _row(
+            (
+                recipe.title,
+                f"`{recipe.name}`",
+                _names(recipe.aliases),
+                _names(recipe.sandbox_fusion),
+                recipe.family,
+                _names(recipe.packages),
+            )
+        )
+    yield "\n## Commands\n"
+    yield "| language | source | compiled by | run by | stack overflow |"
+    yield "|---|---|---|---|---|"
+    for recipe in packaged:
+        yield _row(
+            (
+                recipe.title,
+                f"`{recipe.source_name}`",
+                _command(recipe.compile_argv) or "byte code, in the runner",
+                _command(recipe.run_argv),
+                recipe.stack_overflow,
+            )
+        )
+    yield "\n## Remarks\n"
+    for recipe in packaged:
+        limits = recipe.compile_limits
+        remark = f" {recipe.notes}" if recipe.notes else ""
+        yield (
+            f"- **{recipe.title}**:{remark} The compiler has {limits.cpu_time_s:g} s of CPU and "
+            f"{limits.memory_bytes >> 20:,} MiB; {recipe.extra_processes} threads are allowed "
+            "beside the program's."
+        )
+    yield "\n## Not in Debian\n"
+    yield "Recipes are there, and nothing here tries them:\n"
+    for recipe in RECIPES.values():
+        if recipe.unpackaged:
+            names = _names((recipe.name, *recipe.aliases))
+            yield f"- **{recipe.title}** ({names}): {recipe.unpackaged}. {_how(recipe)}"
+    yield ""
+
+
+def _how(recipe: Recipe) -> str:
+    return f"Compiled by {_command(recipe.compile_argv)}, run by {_command(recipe.run_argv)}."
+
+
+def _names(names: tuple[str, ...]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
+
+
+def _command(argv: tuple[str, ...]) -> str:
+    """A command as a person reads it: a script in it is three dots."""
+    words = ["..." if "\n" in word else word for word in argv]
+    return f"`{' '.join(words)}`" if argv else ""
+
+
+def _row(cells: tuple[str, ...]) -> str:
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
