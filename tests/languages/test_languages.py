@@ -12,6 +12,7 @@ import pytest
 
 from tests.languages.programs import PROGRAMS
 from verifier.errors import RequestError
+from verifier.extraction import extract
 from verifier.languages import RECIPES, get, resolve, written_as
 from verifier.languages.registry import names_of
 from verifier.languages.source import problem, tidied
@@ -200,3 +201,36 @@ def test_java_prefers_the_public_class(tmp_path: Path) -> None:
     assert compiled("java", mains, tmp_path).returncode == 0
     with zipfile.ZipFile(tmp_path / "main.jar") as jar:
         assert b"Main-Class: Z\r\n" in jar.read("META-INF/MANIFEST.MF")
+
+
+@pytest.mark.parametrize(
+    ("language", "source"),
+    [
+        ("go", "package main\nfunc main() {}"),
+        ("rust", "fn main() {}"),
+        ("bash", "read a b\necho $a"),
+        ("pypy", "import sys\nprint(1)"),
+        ("cpp17", "#include <x>\nint main() {}"),
+        ("typescript", "const a = 1;\nconsole.log(a)"),
+        ("sql", "SELECT 1;"),
+    ],
+)
+def test_an_untagged_program_is_told_from_its_output(language: str, source: str) -> None:
+    found = extract(f"Here:\n```\n{source}\n```\nOutput:\n```\n5\n```\n", language=language)
+    assert found.program is not None
+    assert (found.program.language, found.program.source) == (language, f"{source}\n".encode())
+
+
+def test_a_tag_chooses_a_language_and_no_compiler() -> None:
+    def language_of(response: str, wanted: str | None = None) -> str | None:
+        program = extract(response, language=wanted).program
+        return program and program.language
+
+    assert language_of("```go\npackage main\n```") == "go"
+    assert language_of("```pypy3\nprint(1)\n```") == "python"
+    assert language_of("```c++17\nint main() {}\n```", "cpp") == "cpp"
+    assert language_of("```python\nprint(1)\n```", "pypy") == "pypy"
+    # How to run it is not the program.
+    answer = "```python\nprint(1)\n```\nRun it:\n```bash\npython x.py\n```"
+    assert language_of(answer) == "python"
+    assert language_of(answer, "bash") == "bash"

@@ -13,6 +13,7 @@ import pytest_asyncio
 
 from tests.languages.programs import PROGRAMS
 from verifier.engine import Engine
+from verifier.errors import BackendError
 from verifier.languages import RECIPES
 from verifier.languages.base import SELF_TEST_STDIN, SELF_TEST_STDOUT
 from verifier.testcases import load_suite
@@ -56,3 +57,50 @@ async def test_a_language(engine, name):
     outcome = await engine.run(RunTask(Program(name, programs.exits.encode())))
     assert outcome.status is Status.RUNTIME_ERROR, outcome
     assert outcome.facts.exit_code == 3
+
+
+JAVA_MAIN = "{ public static void main(String[] a) { System.out.println(5); } }"
+SOURCES = [
+    pytest.param("bash", b"\xef\xbb\xbfread a b\r\necho $((a + b))\r\n", id="bom-and-crlf"),
+    pytest.param("java", b"\xef\xbb\xbfclass A " + JAVA_MAIN.encode(), id="java-bom"),
+    pytest.param("java", f"class A {JAVA_MAIN}\nclass B {{}}\nclass C {{}}".encode(), id="three"),
+    pytest.param(
+        "java", f"package a.b;\npublic class A {JAVA_MAIN}\nclass Main {{}}".encode(), id="package"
+    ),
+]
+
+
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize(("name", "source"), SOURCES)
+async def test_odd_sources_run(engine, name, source):
+    if name not in engine.info().toolchains:
+        pytest.skip(f"no toolchain: {RECIPES[name].remedy}")
+    outcome = await engine.run(RunTask(Program(name, source), stdin=SELF_TEST_STDIN))
+    assert (outcome.status, outcome.facts.stdout) == (Status.ACCEPTED, SELF_TEST_STDOUT), outcome
+
+
+@pytest.mark.parametrize("name", ["python", "bash", "cpp"])
+async def test_a_nul_is_a_compile_error(engine, name):
+    if name not in engine.info().toolchains:
+        pytest.skip(f"no toolchain: {RECIPES[name].remedy}")
+    outcome = await engine.run(RunTask(Program(name, b"x\n\0")))
+    assert outcome.status is Status.COMPILE_ERROR
+    assert "line 2: the source holds a NUL byte" in outcome.message
+
+
+async def test_an_absent_toolchain_is_the_machinerys_fault(engine):
+    absent = next(n for n in ("lean", "swift", "julia") if n not in engine.info().toolchains)
+    with pytest.raises(BackendError, match="not in Debian: build an image FROM"):
+        await engine.run(RunTask(Program(absent, b"x")))
+
+
+async def test_a_full_heap_is_the_memory_limit(engine):
+    if "java" not in engine.info().toolchains:
+        pytest.skip("no toolchain: java")
+    source = (
+        b"import java.util.*; class A { public static void main(String[] a) {"
+        b" List<int[]> kept = new ArrayList<>(); while (true) kept.add(new int[1 << 22]); } }"
+    )
+    outcome = await engine.run(RunTask(Program("java", source)))
+    assert outcome.status is Status.MEMORY_LIMIT
+    assert outcome.facts.exit_code == 1

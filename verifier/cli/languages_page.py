@@ -33,8 +33,9 @@ What holds for all of them:
 - A byte-order mark at a source's start is dropped, and CR LF is read as LF. A NUL byte in a
   source is a COMPILE_ERROR.
 - Where the compile step is a check (`node --check`, `ruby -c`), a syntax error is a COMPILE_ERROR.
-- Where no request names the language, the tag of a block does, but for bash and SQL: an answer in
-  another language shows commands and queries too.
+- Where no request names the language, the tag of a block does. Bash and SQL are never chosen so (an
+  answer in another language shows commands and queries too), and a block in Python, C, C++, Java
+  or JavaScript goes before one in any other language.
 """
 _ADD = """\
 ## A new language

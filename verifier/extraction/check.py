@@ -173,8 +173,28 @@ _MARKS = {
             r"\bprocess\s{0,2}\.\s{0,2}std(?: in | out )\b",
             r"\brequire\s{0,2}\(",
         ),
+        "go": (r"^package\s+\w+",),
+        "rust": (r"\bfn\s+main\s{0,4}\(", r"^use\s+\w+::"),
+        "csharp": (r"^\s{0,8}using\s+System\b", r"\bstatic\s+(?: void | int )\s+Main\b"),
+        "kotlin": (r"\bfun\s+main\s{0,4}\(",),
+        "scala": (r"^\s{0,8}object\s+\w+",),
+        "ruby": (r"\bgets\b", r"\bputs\b", r"\bSTDIN\b"),
+        "php": (r"<\?php",),
+        "perl": (r"<STDIN>", r"^use\s+(?: strict | warnings )", r"\bmy\s+[$@%]"),
+        "lua": (r"\bio\.read\b", r"^local\s", r"\bprint\s{0,2}\("),
+        "bash": (r"^\#!", r"^\s{0,8}read\s", r"^\s{0,8}(?: echo | printf )\s", r";\s{0,4}do\b"),
+        "sql": (r"^\s{0,8}(?: SELECT | WITH | CREATE | INSERT | select | with | create )\s",),
+        "r": (r"<-", r"\breadLines\b", r"\bscan\s{0,2}\("),
+        "haskell": (r"^main\s{0,4}(?: :: | = )", r"^import\s+(?:qualified\s+)?[A-Z]"),
+        "ocaml": (r"^\s{0,8}let\s", r"^open\s+[A-Z]"),
+        "racket": (r"^\#lang\s",),
+        "d": (r"^import\s+(?: std | core )\.", r"\b(?: void | int )\s+main\s{0,4}\("),
+        "pascal": (r"^\s{0,8}(?: program\s+\w | begin\b | uses\s | var\b )",),
+        "fortran": (r"^\s{0,8}program\s+\w", r"^\s{0,8}end\s+program\b"),
+        "verilog": (r"^\s{0,8}module\s+\w",),
     }.items()
 }
+_MARKS["typescript"] = _MARKS["javascript"]
 # A bare text in one of these languages begins with code, not with prose that mentions code.
 _C_STARTS = (
     r"\# | // | /\* | (?: using | namespace | template | struct | class | enum | union )\b",

@@ -29,6 +29,9 @@ from verifier.languages import RECIPES
 _MAIN = {"c": "main", "cpp": "main", "java": "main"}
 # A tag that fits, but less than the language's own: models tag C++ with ```c.
 _LOOSE = {"cpp": ("c",), "typescript": ("javascript",)}
+# Where nobody said which language is wanted, and an answer has blocks in one of these and in
+# others, the others show how it is done elsewhere.
+_USUAL = frozenset({"python", "cpp", "c", "java", "javascript"})
 _TRIMS = 8
 _HEAD_TOKEN = re.compile(
     rf"\s{{0,100}}(?:<[{BAR}]?/?[\w{BAR}\u2581:-]{{1,40}}[{BAR}]?>"
@@ -93,6 +96,8 @@ class Chooser:
             [c for c in (self._candidate(i, b) for i, b in self._ordered(blocks)) if c is not None]
         )
         good = [c for c in candidates if c.parses]
+        if self._language is None:
+            good = [c for c in good if c.language in _USUAL] or good
         return (
             self._defining(good)
             or self._parsing(good)
