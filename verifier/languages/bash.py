@@ -21,5 +21,6 @@ BASH = Recipe(
     run_argv=("bash", "/program/main.sh"),
     version_argv=("bash", "--version"),
     self_test="read a b\necho $((a + b))\n",
-    notes=("A script's exit code is that of its last command, so a last test that fails is one."),
+    stack_overflow="SIGSEGV, or time limit",
+    notes="A script's exit code is that of its last command, so a last test that fails is one.",
 )

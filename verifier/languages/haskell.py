@@ -22,6 +22,6 @@ HASKELL = Recipe(
     self_test="main :: IO ()\n"
     "main = getLine >>= print . sum . map (read :: String -> Int) . words\n",
     memory_marks=(b"Heap exhausted",),
-    stack_overflow="'stack overflow' and exit code 2, or memory limit",
+    stack_overflow="time limit, or memory limit",
     notes=("The libraries that come with GHC: base, containers, bytestring, text, mtl, array."),
 )

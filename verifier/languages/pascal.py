@@ -19,6 +19,5 @@ PASCAL = Recipe(
     version_argv=("fpc", "-iV"),
     self_test="var a, b: longint;\nbegin\n  readln(a, b);\n  writeln(a + b);\nend.\n",
     memory_marks=(b"Runtime error 203", b"EOutOfMemory"),
-    stack_overflow="SIGSEGV as runtime error 216, exit code 216",
     notes=("A runtime error's number is the exit code (200: division by zero)."),
 )
