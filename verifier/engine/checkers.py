@@ -134,7 +134,7 @@ class Helper:
         source = source_of(self.program)
         files = dict(self.program.files)
         recipe = self.recipe
-        if recipe.name in ("c", "cpp") and self._shop.testlib is not None:
+        if (recipe.written_as or recipe.name) in ("c", "cpp") and self._shop.testlib is not None:
             files.setdefault(TESTLIB, self._shop.testlib)
         function = self.program.style == "function"
         if function and files:

@@ -14,6 +14,7 @@ from typing import Any
 from verifier.data import BadRow, Row
 from verifier.errors import SuiteError
 from verifier.extraction import extract
+from verifier.languages import written_as
 from verifier.report.figures import Collected
 from verifier.testcases import load_suite
 from verifier.types import Case
@@ -64,7 +65,7 @@ def _complete(failure: dict[str, Any], row: Row) -> None:
         failure["cut"] = len(row.response) > _MAX_CODE
     else:
         source = program.source.decode("utf-8", "replace")
-        failure["code"] = tokens(source[:_MAX_CODE], program.language)
+        failure["code"] = tokens(source[:_MAX_CODE], written_as(program.language) or "")
         failure["language"] = program.language
         failure["cut"] = len(source) > _MAX_CODE
     for case in failure["cases"]:
