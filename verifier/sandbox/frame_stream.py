@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable, Iterable
+from typing import cast
 
 from verifier.runner.agent import frames
 
@@ -95,10 +96,10 @@ class FrameStream(asyncio.BufferedProtocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """See `asyncio.BaseProtocol`."""
-        assert isinstance(transport, asyncio.Transport)  # noqa: S101 - a stream socket's
-        self._transport = transport
+        # uvloop's, which actors of Ray have, is one without being a subclass.
+        self._transport = cast("asyncio.Transport", transport)
         # A write then ends when all was sent, and a descriptor goes where it belongs in the stream.
-        transport.set_write_buffer_limits(high=0)
+        self._transport.set_write_buffer_limits(high=0)
 
     def pause_writing(self) -> None:
         """See `asyncio.BaseProtocol`."""
