@@ -36,9 +36,10 @@ async def test_one_per_turn_and_higher_priorities_first():
     await asyncio.wait_for(turns.take(0), 1)
 
 
-@pytest.mark.parametrize("quiet", [False, True])
-async def test_calls_that_come_in_go_first_within_a_bound(monkeypatch, quiet):
-    monkeypatch.setattr(module, "_QUIET_S", 1e-4 if quiet else 1e9)
+@pytest.mark.parametrize(("quiet_s", "many"), [(1e9, 0), (1e-4, 0), (1e9, 2)])
+async def test_calls_that_come_in_go_first_within_a_bound(monkeypatch, quiet_s, many):
+    monkeypatch.setattr(module, "_QUIET_S", quiet_s)
+    monkeypatch.setattr(module, "_MANY", many)
     turns, given = Turns(), []
 
     async def come(name):
@@ -47,7 +48,7 @@ async def test_calls_that_come_in_go_first_within_a_bound(monkeypatch, quiet):
 
     turns.came()
     tasks = [asyncio.create_task(come(name)) for name in "abc"]
-    if quiet:  # nothing else comes: all of them get their turns
+    if quiet_s < 1 or many:  # nothing else comes, or few wait: all of them get their turns
         await asyncio.gather(*tasks)
         return
     for _ in range(20):

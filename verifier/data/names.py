@@ -72,4 +72,4 @@ class Names:
 
 
 def _empty(slots: int) -> array[int]:
-    return array("q", bytes(8 * slots))
+    return array("q", (0,)) * slots  # not by way of so many bytes, which would be held beside it

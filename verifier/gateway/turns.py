@@ -5,10 +5,10 @@ thousands come at once over many streams, each turn of the loop would do that fo
 stream, and whoever needs several turns (a request that could run at once does) would wait for all
 of that each time.
 
-Calls that are coming in go before requests that wait for their turn, within a bound: gRPC hands
-over one call at a time, by way of a thread of its own, and until it has, a call that must be
-refused hears nothing. So a turn is given when no call came for a moment, or when so many came that
-the slots could run dry.
+Where many wait, calls that are coming in go before them, within a bound: gRPC hands over one call at
+a time, by way of a thread of its own, and until it has, a call that must be refused hears nothing.
+So a turn is then given when no call came for a moment, or when so many came that the slots could run
+dry.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ __all__ = ["Turns"]
 # What gRPC takes to hand over a call that is there already, on a machine that has much to do.
 _QUIET_S = 0.002
 _MOST_CALLS = 8
+# Fewer are no flood, and slots may stand idle meanwhile.
+_MANY = 32
 
 
 class Turns:
@@ -62,7 +64,8 @@ class Turns:
             self._taken = False
             return
         quiet_s = loop.time() - self._came
-        if quiet_s < _QUIET_S and self._calls < _MOST_CALLS:
+        flood = len(self._waiting) > _MANY and self._calls < _MOST_CALLS
+        if flood and quiet_s < _QUIET_S:
             loop.call_later(_QUIET_S - quiet_s, self._next, loop)
             return
         heapq.heappop(self._waiting)[2].set_result(None)
