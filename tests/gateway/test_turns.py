@@ -36,11 +36,21 @@ async def test_one_per_turn_and_higher_priorities_first():
     await asyncio.wait_for(turns.take(0), 1)
 
 
-@pytest.mark.parametrize(("quiet_s", "many"), [(1e9, 0), (1e-4, 0), (1e9, 2)])
-async def test_calls_that_come_in_go_first_within_a_bound(monkeypatch, quiet_s, many):
+@pytest.mark.parametrize(
+    ("quiet_s", "held", "priority"), [(1e-4, 99, 0), (1e9, module._MANY, 0), (1e9, 99, 1)]
+)
+async def test_turns_are_given_while_no_call_comes_or_few_are_held_or_to_priority(
+    monkeypatch, quiet_s, held, priority
+):
     monkeypatch.setattr(module, "_QUIET_S", quiet_s)
-    monkeypatch.setattr(module, "_MANY", many)
-    turns, given = Turns(), []
+    turns = Turns(lambda: held)
+    turns.came()
+    await asyncio.gather(*(turns.take(priority) for _ in range(3)))
+
+
+async def test_calls_that_come_in_go_first_within_a_bound(monkeypatch):
+    monkeypatch.setattr(module, "_QUIET_S", 1e9)
+    turns, given = Turns(lambda: 99), []
 
     async def come(name):
         await turns.take(0)
@@ -48,17 +58,12 @@ async def test_calls_that_come_in_go_first_within_a_bound(monkeypatch, quiet_s, 
 
     turns.came()
     tasks = [asyncio.create_task(come(name)) for name in "abc"]
-    if quiet_s < 1 or many:  # nothing else comes, or few wait: all of them get their turns
-        await asyncio.gather(*tasks)
-        return
-    for _ in range(20):
-        await asyncio.sleep(0)
-    assert given == ["a"]
-    for _ in range(module._MOST_CALLS):
-        turns.came()
-    turns._next(asyncio.get_running_loop())  # the timer, which is not to be waited for
-    for _ in range(20):
-        await asyncio.sleep(0)
+    for calls in (0, module._MOST_CALLS - 1, module._MOST_CALLS):
+        for _ in range(calls):
+            turns.came()
+        turns._next(asyncio.get_running_loop())  # the timer, which is not to be waited for
+        for _ in range(20):
+            await asyncio.sleep(0)
     assert given == ["a", "b"]
     for task in tasks:
         task.cancel()

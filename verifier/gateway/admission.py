@@ -19,7 +19,7 @@ from verifier.gateway.quotas import Quota, Quotas
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["Admission", "Ticket"]
+__all__ = ["Admission", "Place", "Ticket"]
 
 # Of a client over its own quota: it knows what it waits for.
 _RETRY_AFTER_S = 0.5
@@ -64,6 +64,22 @@ class Ticket:
         self._admission.release(self._size, self._client)
 
 
+class Place:
+    """The place of a call whose request is being read."""
+
+    __slots__ = ("_admission",)
+
+    def __init__(self, admission: Admission) -> None:
+        """Made by `Admission.knock`."""
+        self._admission: Admission | None = admission
+
+    def leave(self) -> None:
+        """Give it back; a request that was read takes one of its own at once."""
+        if self._admission is not None:
+            self._admission.came()
+            self._admission = None
+
+
 class Admission:
     """The two bounds, and whether anything is admitted at all.
 
@@ -84,6 +100,7 @@ class Admission:
         self._pace = Pace()
         self.quotas = Quotas(quota or Quota(), _RETRY_AFTER_S)
         self._requests = 0
+        self._coming = 0
         self._bytes = 0
         self._closed = "the gateway is starting"
         self._idle = asyncio.Event()
@@ -137,7 +154,7 @@ class Admission:
             OverloadedError: It is full, or the client's quota is used up; says which.
             GatewayUnavailableError: The gateway is starting or shutting down.
         """
-        self.knock()
+        self._look()
         if self._requests:
             self._check(size)
         self.quotas.take(client, size, quota)
@@ -146,17 +163,26 @@ class Admission:
         self._idle.clear()
         return Ticket(self, size, client, quota)
 
-    def knock(self) -> None:
-        """Whether there is a place for a request of which nothing is known.
+    def knock(self) -> Place:
+        """A place for a request of which nothing was read yet.
 
         Raises:
             OverloadedError: There is none.
             GatewayUnavailableError: The gateway is starting or shutting down.
         """
+        self._look()
+        self._coming += 1
+        return Place(self)
+
+    def came(self) -> None:
+        """A request was read, or will not be (`Place` does)."""
+        self._coming -= 1
+
+    def _look(self) -> None:
         if self._closed:
             raise GatewayUnavailableError(self._closed)
-        if self._requests >= self._max_requests:
-            raise self._full(f"{self._requests} requests")
+        if self._requests + self._coming >= self._max_requests:
+            raise self._full(f"{self._requests + self._coming} requests")
 
     def grow(self, size: int, client: str, quota: Quota | None) -> None:
         """Count more bytes of a request that is admitted already (`Ticket` does).

@@ -9,14 +9,16 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
+from contextvars import ContextVar
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from verifier.config import Settings
 from verifier.errors import DeadlineError, RequestError, SuiteError, VerifierError
 from verifier.gateway import convert
-from verifier.gateway.admission import Admission, Ticket
+from verifier.gateway.admission import Admission, Place, Ticket
 from verifier.gateway.auth import Auth
+from verifier.gateway.quotas import Quota
 from verifier.gateway.sight import Sight, note, watched
 from verifier.gateway.suites import Source, SuiteStore
 from verifier.gateway.timeouts import Within
@@ -35,6 +37,8 @@ __all__ = ["Service"]
 _CASES_INLINE = 2000
 # Each call of these is one request. (One of a stream is answered in it; GetInfo is never refused.)
 _ONE_REQUEST = frozenset({"Score", "Run", "PutSuite"})
+# Of the call that the running task serves, until its request is admitted.
+_place: ContextVar[Place | None] = ContextVar("place", default=None)
 
 
 class Service:
@@ -64,7 +68,7 @@ class Service:
         """Nothing runs yet."""
         self.admission = admission
         self.sight = sight
-        self._turns = Turns()
+        self._turns = Turns(lambda: admission.requests)
         self.writing = Writing(admission, lambda: self.settings.write_timeout_s)
         self._engine = engine
         self._suites = suites
@@ -98,11 +102,15 @@ class Service:
         if method not in _ONE_REQUEST:
             return
         try:
-            self.admission.knock()
+            place = self.admission.knock()
         except VerifierError as exc:
             if self.sight is not None:
                 self.sight.end(self.sight.begin(method), exc)
             raise
+        _place.set(place)
+        task = asyncio.current_task()
+        if task is not None:  # the call's: its message may never come
+            task.add_done_callback(lambda _: place.leave())
 
     @watched
     async def score(
@@ -181,7 +189,7 @@ class Service:
             VerifierError: Refused.
         """
         who = self._auth.now()
-        with self.admission.admit(0, who.client_id(""), who.quota) as ticket:
+        with self._ticket(0, who.client_id(""), who.quota) as ticket:
             pieces: list[bytes] = []
             size = 0
             fmt, fn_name = "auto", None
@@ -232,7 +240,13 @@ class Service:
         """
         who = self._auth.now()
         client = who.client_id(request.client_id)
-        return self.admission.admit(request.ByteSize(), client, who.quota), client
+        return self._ticket(request.ByteSize(), client, who.quota), client
+
+    def _ticket(self, size: int, client: str, quota: Quota | None) -> Ticket:
+        place = _place.get()
+        if place is not None:
+            place.leave()
+        return self.admission.admit(size, client, quota)
 
     async def _suite(self, request: pb.ScoreRequest) -> Suite:
         if request.WhichOneof("suite") == "suite_digest":

@@ -5,10 +5,10 @@ thousands come at once over many streams, each turn of the loop would do that fo
 stream, and whoever needs several turns (a request that could run at once does) would wait for all
 of that each time.
 
-Where many wait, calls that are coming in go before them, within a bound: gRPC hands over one call at
-a time, by way of a thread of its own, and until it has, a call that must be refused hears nothing.
-So a turn is then given when no call came for a moment, or when so many came that the slots could run
-dry.
+Where many requests are held, calls that are coming in go before turns, within a bound: gRPC hands
+over one call at a time, by way of a thread of its own, and until it has, a call that must be
+refused hears nothing. A turn is then given when no call came for a moment, or when some came, or
+at once to whoever has priority.
 """
 
 from __future__ import annotations
@@ -16,21 +16,28 @@ from __future__ import annotations
 import asyncio
 import heapq
 import itertools
+from collections.abc import Callable
 
 __all__ = ["Turns"]
 
 # What gRPC takes to hand over a call that is there already, on a machine that has much to do.
 _QUIET_S = 0.002
+# So many go before one turn. A flood is over in seconds; meanwhile the slots may have less to do.
 _MOST_CALLS = 8
-# Fewer are no flood, and slots may stand idle meanwhile.
-_MANY = 32
+# With fewer requests there is no flood.
+_MANY = 64
 
 
 class Turns:
-    """See the module. Belongs to one event loop."""
+    """See the module. Belongs to one event loop.
 
-    def __init__(self) -> None:
+    Args:
+        held: Requests without an answer.
+    """
+
+    def __init__(self, held: Callable[[], int] = lambda: 0) -> None:
         """Nobody waits."""
+        self._held = held
         self._waiting: list[tuple[int, int, asyncio.Future[None]]] = []
         self._numbers = itertools.count()
         self._taken = False
@@ -64,7 +71,8 @@ class Turns:
             self._taken = False
             return
         quiet_s = loop.time() - self._came
-        flood = len(self._waiting) > _MANY and self._calls < _MOST_CALLS
+        ordinary = self._waiting[0][0] >= 0
+        flood = ordinary and self._calls < _MOST_CALLS and self._held() > _MANY
         if flood and quiet_s < _QUIET_S:
             loop.call_later(_QUIET_S - quiet_s, self._next, loop)
             return
