@@ -206,14 +206,10 @@ class RunnerSlot:
             await self._write(header, *job.files.values())
             frame = await self._next()
             if frame[0][0] != frames.FACTS_MARK:
-                answer = self._header(frame)
-                if answer["op"] == "missing":
-                    raise ToolchainMissingError(str(answer.get("message")))
-                raise self._broken(answer.get("message", answer["op"]))
+                answer = self._answer(frame, "missing")
+                raise ToolchainMissingError(str(answer.get("message")))
             facts = self._facts(frame)
-            answer = self._header(await self._next())
-            if answer["op"] != "compiled":
-                raise self._broken(answer.get("message", answer["op"]))
+            answer = self._answer(await self._next(), "compiled")
             self._check_room()
         self._rest(answer)
         ok = answer.get("ok") is True
@@ -272,9 +268,7 @@ class RunnerSlot:
                 got += 1
                 uncompiled = facts.uncompiled
                 yield facts
-            answer = self._header(frame)
-            if answer["op"] != "done":
-                raise self._broken(answer.get("message", answer["op"]))
+            answer = self._answer(frame, "done")
             finished = True
             if got != len(job.inputs) and not uncompiled:
                 self._healthy = False
@@ -381,6 +375,13 @@ class RunnerSlot:
             header: dict[str, Any] = frames.checked(json.loads(frame[0]))
         except (ValueError, RecursionError, frames.ProtocolError) as e:
             raise self._broken(f"{self._trouble} ({type(e).__name__})") from e
+        return header
+
+    def _answer(self, frame: tuple[bytes, bytes], op: str) -> dict[str, Any]:
+        """A header that has to be of this kind; of another, its message is the fault."""
+        header = self._header(frame)
+        if header["op"] != op:
+            raise self._broken(header.get("message", header["op"]))
         return header
 
     def _broken(self, problem: object) -> SlotError:
