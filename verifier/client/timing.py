@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Awaitable
 from typing import TypeVar
 
+from verifier._within import Within
 from verifier.errors import DeadlineError
 
 __all__ = ["ends_at", "left", "within"]
@@ -30,6 +31,7 @@ async def within(work: Awaitable[_T], end: float | None) -> _T:
         DeadlineError: It was not over by then.
     """
     try:
-        return await asyncio.wait_for(work, left(end))
+        async with Within(left(end)):
+            return await work
     except asyncio.TimeoutError:
         raise DeadlineError("the deadline passed before the request was sent") from None

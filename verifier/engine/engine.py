@@ -10,7 +10,6 @@ import asyncio
 import dataclasses
 import json
 import os
-import sys
 import time
 from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from typing import Any, TypeVar
 
 from verifier import extraction, judging, languages
 from verifier._version import __version__
+from verifier._within import Within
 from verifier.engine import budget, carried
 from verifier.engine.artifacts import ArtifactCache
 from verifier.engine.breaker import Breaker
@@ -490,13 +490,9 @@ T = TypeVar("T")
 
 
 async def _within(deadline_s: float | None, work: Coroutine[Any, Any, T]) -> T:
-    if deadline_s is None:
-        return await work
     try:
-        if sys.version_info >= (3, 11):  # `wait_for` makes a task, and thousands may wait here
-            async with asyncio.timeout(deadline_s):
-                return await work
-        return await asyncio.wait_for(work, max(deadline_s, 0.0))
+        async with Within(deadline_s):
+            return await work
     except asyncio.TimeoutError:
         raise DeadlineError(f"no verdict within {deadline_s:.3f} s") from None
 

@@ -17,9 +17,9 @@ from typing import Any
 import grpc
 import grpc.aio
 
+from verifier._within import Within
 from verifier.errors import DeadlineError, OverloadedError, RequestError, VerifierError
 from verifier.gateway.interceptor import Interceptor
-from verifier.gateway.timeouts import Within
 from verifier.wire.status import status_of
 
 __all__ = ["PROBES", "GrpcCalls", "refusing"]

@@ -13,6 +13,7 @@ from contextvars import ContextVar
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from verifier._within import Within
 from verifier.config import Settings
 from verifier.errors import DeadlineError, RequestError, SuiteError, VerifierError
 from verifier.gateway import convert
@@ -21,7 +22,6 @@ from verifier.gateway.auth import Auth
 from verifier.gateway.quotas import Quota
 from verifier.gateway.sight import Sight, note, watched
 from verifier.gateway.suites import Source, SuiteStore
-from verifier.gateway.timeouts import Within
 from verifier.gateway.turns import Turns
 from verifier.gateway.writing import Writing
 from verifier.types import Outcome, Result, Suite
