@@ -9,6 +9,7 @@ run, and more than the verdict is looked at: the exit code, the output, who ende
 from __future__ import annotations
 
 import asyncio
+import signal
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -19,7 +20,7 @@ from verifier.errors import VerifierError
 from verifier.languages import RECIPES
 from verifier.languages.base import SELF_TEST_STDIN, SELF_TEST_STDOUT
 from verifier.testcases import load_suite
-from verifier.types import Killer, Program, RunTask, ScoreTask, Status
+from verifier.types import Killer, Program, RunFacts, RunTask, ScoreTask, Status
 
 # Those that are tried: the toolchains of the others are nowhere in Debian.
 LANGUAGES = tuple(name for name, recipe in RECIPES.items() if not recipe.unpackaged)
@@ -98,6 +99,7 @@ async def _run(engine: Engine, language: str, kind: Kind, cell: Cell) -> tuple[S
         )
     )
     facts, problems = outcome.facts, []
+    ended = _ended(outcome.status, facts)
     stdout = cell.stdout if cell.stdout is not None else wanted.stdout
     exit_code = cell.exit_code if cell.exit_code is not None else wanted.exit_code
     if stdout is not None and facts.stdout.rstrip() != stdout:
@@ -108,15 +110,25 @@ async def _run(engine: Engine, language: str, kind: Kind, cell: Cell) -> tuple[S
         problems.append(f"ended by {facts.killer.value}, not {KILLERS[kind].value}")
     if outcome.status is Status.COMPILE_ERROR and not outcome.message.strip():
         problems.append("the compile error has no message")
+    told = RECIPES[language].stack_overflow
+    if kind is Kind.ENDLESS_RECURSION and ended not in told:
+        problems.append(f"{ended}, where the recipe says {told!r}")
     if problems or outcome.status is not (cell.status or wanted.status):
-        ended = f"signal {facts.signal}" if facts.signal else f"exit code {facts.exit_code}"
+        said = outcome.message or facts.stderr[:SHOWN_BYTES].decode("utf-8", "replace")
         problems.append(
-            f"({ended}, killer {facts.killer.value}, {facts.cpu_time_s:.2f} s of CPU in "
-            f"{facts.wall_time_s:.2f} s, {facts.memory_bytes >> 20} MiB, "
-            f"{facts.stdout[:SHOWN_BYTES]!r}, "
-            f"{(outcome.message or facts.stderr[:SHOWN_BYTES].decode('utf-8', 'replace'))!r})"
+            f"({ended}, {facts.cpu_time_s:.2f} s of CPU in {facts.wall_time_s:.2f} s, "
+            f"{facts.memory_bytes >> 20} MiB, {facts.stdout[:SHOWN_BYTES]!r}, {said!r})"
         )
     return outcome.status, "; ".join(problems)
+
+
+def _ended(status: Status, facts: RunFacts) -> str:
+    """How a run ended, in the words of `Recipe.stack_overflow`."""
+    if status in (Status.MEMORY_LIMIT, Status.TIME_LIMIT, Status.OUTPUT_LIMIT):
+        return status.value.lower().replace("_", " ")
+    if facts.signal is not None:
+        return signal.Signals(facts.signal).name
+    return f"exit code {facts.exit_code}"
 
 
 def problems_of(rows: Iterable[Row]) -> list[str]:

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.languages.programs import PROGRAMS
 from verifier.errors import RequestError
 from verifier.extraction import extract
 from verifier.languages import RECIPES, get, resolve, written_as
@@ -70,11 +69,6 @@ def test_unknown_names_the_nearest() -> None:
         get("pyhton")
     with pytest.raises(RequestError, match="did you mean javascript"):
         get("javscript")
-
-
-def test_every_recipe_is_tried() -> None:
-    tried = {n for n, r in RECIPES.items() if not r.written_as and not r.unpackaged}
-    assert set(PROGRAMS) == tried
 
 
 def test_recipes_are_consistent() -> None:

@@ -24,6 +24,8 @@ is there: Debian 12 has Go 1.19, Rust 1.63, Kotlin 1.3, Scala 2.11, GHC 9.0 and 
 
 What holds for all of them:
 
+- [languages-matrix.md](languages-matrix.md) shows the verdict on a program of each kind (too slow,
+  too large, too deep, and so on) in each language and in both sandboxes.
 - The memory limit is of what is resident, in all processes together. The address space has no
   limit: node, Go, the JVM and numpy cannot start under one.
 - A runtime with a heap of its own is told a part of the memory limit as its size. When that is full
@@ -40,10 +42,12 @@ What holds for all of them:
 _ADD = """\
 ## A new language
 
+It is one file of the package and one of its tests:
+
 1. `verifier/languages/NAME.py`: a `Recipe`, in the manner of `lua.py`; its place in `registry.py`.
 2. Its Debian packages in a family of `sandbox_images/recipe.py`.
-3. A wrong, a failing and a broken program in `tests/languages/programs.py`, for
-   `pytest tests/languages/test_recipes.py`.
+3. `tests/languages/cells/NAME.py`: a program for each column of the matrix, or why there can be
+   none. `python -m tests.languages.matrix NAME` tells what they get, and what is wrong with it.
 4. `verifier languages docs > docs/languages.md`, and `verifier languages verify NAME`.
 """
 

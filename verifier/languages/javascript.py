@@ -5,9 +5,30 @@ from __future__ import annotations
 from verifier.languages.base import Recipe
 from verifier.types import Harness
 
+# Node writes to a pipe without waiting for its reader: what a program prints piles up in its
+# memory, is lost at `process.exit`, and is EAGAIN to `fs.writeSync`. A worker's streams have no
+# handle.
+_BLOCKING = "for (const s of [process.stdout, process.stderr]) s._handle?.setBlocking?.(true);\n"
+_PRELOADED = "blocking.js"
+
 # V8 reads the machine's memory and takes a part of it; its stack is 1 MB, which contest programs
 # recurse beyond (the thread has 512 MB, or the memory limit).
-NODE = ("node", "--max-old-space-size={heap_mb}", "--stack-size=65500")
+RUN_ARGV = (
+    "node",
+    "--max-old-space-size={heap_mb}",
+    "--stack-size=65500",
+    f"--require=/program/{_PRELOADED}",
+    "/program/main.js",
+)
+OUTPUTS = ("main.js", _PRELOADED)
+
+
+def compile_argv(*compiler: str) -> tuple[str, ...]:
+    """The compile step: the compiler, which leaves `main.js`, and what every run loads first."""
+    script = f"""printf %s "$0" >{_PRELOADED}; exec "$@\""""
+    return ("sh", "-c", script, _BLOCKING, *compiler)
+
+
 HEAP_MARKS = (b"JavaScript heap out of memory", b"Reached heap limit")
 
 JAVASCRIPT = Recipe(
@@ -19,9 +40,9 @@ JAVASCRIPT = Recipe(
     aliases=("js", "node", "nodejs", "node.js", "ecmascript", "es6", "mjs", "cjs"),
     source_name="main.js",
     run_harness=Harness.EXEC,
-    compile_argv=("node", "--check", "main.js"),
-    outputs=("main.js",),
-    run_argv=(*NODE, "/program/main.js"),
+    compile_argv=compile_argv("node", "--check", "main.js"),
+    outputs=OUTPUTS,
+    run_argv=RUN_ARGV,
     version_argv=("node", "--version"),
     self_test="const [a, b] = require('fs').readFileSync(0, 'utf8').split(' ').map(Number);\n"
     "console.log(a + b);\n",

@@ -7,7 +7,7 @@ A type check reads the library's declarations first: 4 s of CPU for a program of
 from __future__ import annotations
 
 from verifier.languages.base import Recipe
-from verifier.languages.javascript import HEAP_MARKS, NODE
+from verifier.languages.javascript import HEAP_MARKS, OUTPUTS, RUN_ARGV, compile_argv
 from verifier.types import Harness
 
 _BUILD = r"""
@@ -44,10 +44,10 @@ TYPESCRIPT = Recipe(
     sandbox_fusion=("typescript",),
     source_name="main.ts",
     run_harness=Harness.EXEC,
-    compile_argv=("node", "-e", _BUILD),
-    outputs=("main.js",),
-    run_argv=(*NODE, "/program/main.js"),
-    needs=("tsc",),
+    compile_argv=compile_argv("node", "-e", _BUILD),
+    outputs=OUTPUTS,
+    run_argv=RUN_ARGV,
+    needs=("node", "tsc"),
     # `tsc --version` loads all of it, for 0.3 s.
     version_argv=(
         "sed",

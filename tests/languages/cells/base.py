@@ -83,9 +83,7 @@ WANTED: Mapping[Kind, Wanted] = {
         Status.OUTPUT_LIMIT, limits=LimitOverrides(cpu_time_s=30.0, output_bytes=1 * MIB)
     ),
     Kind.BIG_STDIN: Wanted(Status.ACCEPTED, BIG_STDIN, b"16384 1032192"),
-    Kind.UNICODE: Wanted(
-        Status.ACCEPTED, "héllo 🌍 日本\n".encode(), "→héllo 🌍 日本✓".encode()
-    ),
+    Kind.UNICODE: Wanted(Status.ACCEPTED, "héllo 🌍 日本\n".encode(), "→héllo 🌍 日本✓".encode()),
     Kind.THREADS: Wanted(Status.ACCEPTED, stdout=b"4"),
     Kind.RECURSION: Wanted(Status.ACCEPTED, stdout=b"20000"),
     Kind.ENDLESS_RECURSION: Wanted(

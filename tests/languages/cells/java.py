@@ -27,7 +27,9 @@ CELLS: Cells = {
     Kind.EXIT_CODE: _main("System.exit(3);"),
     Kind.CPU: _main("for (;;);"),
     Kind.SLEEP: _main("Thread.sleep(60_000);"),
-    Kind.MEMORY: _main("List<int[]> kept = new ArrayList<>(); for (;;) kept.add(new int[1 << 20]);"),
+    Kind.MEMORY: _main(
+        "List<int[]> kept = new ArrayList<>(); for (;;) kept.add(new int[1 << 20]);"
+    ),
     Kind.FLOOD: _main('String line = "x".repeat(1000); for (;;) System.out.println(line);'),
     Kind.BIG_STDIN: _main("""
         int lines = 0, found = 0;

@@ -8,7 +8,12 @@ CELLS: Cells = {
     Kind.EXIT_CODE: "fun main() { kotlin.system.exitProcess(3) }",
     Kind.CPU: "fun main() { while (true) {} }",
     Kind.SLEEP: "fun main() { Thread.sleep(60_000) }",
-    Kind.MEMORY: "fun main() { val kept = ArrayList<IntArray>(); while (true) kept.add(IntArray(1 shl 20)) }",
+    Kind.MEMORY: """
+fun main() {
+    val kept = ArrayList<IntArray>()
+    while (true) kept.add(IntArray(1 shl 20))
+}
+""",
     Kind.FLOOD: 'fun main() { val line = "x".repeat(1000); while (true) println(line) }',
     Kind.BIG_STDIN: """
 fun main() {
