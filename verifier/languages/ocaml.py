@@ -1,4 +1,4 @@
-"""OCaml's native compiler, with the str and unix libraries."""
+"""OCaml's native compiler, with the str, threads and unix libraries."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ OCAML = Recipe(
         "-a",
         "-color",
         "never",
+        "-I",
+        "+threads",
         "unix.cmxa",
+        "threads.cmxa",
         "str.cmxa",
         "-o",
         "main",

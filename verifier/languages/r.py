@@ -16,11 +16,15 @@ R = Recipe(
     run_harness=Harness.EXEC,
     compile_argv=("Rscript", "--vanilla", "-e", 'invisible(parse("main.R", encoding = "UTF-8"))'),
     outputs=("main.R",),
-    run_argv=("Rscript", "--vanilla", "/program/main.R"),
+    # The most that R takes: else `options(expressions = 500000)` ends at 10,000 calls.
+    run_argv=("Rscript", "--vanilla", "--max-ppsize=500000", "/program/main.R"),
     version_argv=("Rscript", "--version"),
     extra_processes=8,
     self_test='x <- scan(file("stdin"), quiet = TRUE)\ncat(sum(x), "\\n", sep = "")\n',
     memory_marks=(b"cannot allocate vector of size", b"cannot allocate memory"),
-    stack_overflow="'evaluation nested too deeply' or 'C stack usage', exit code 1",
-    notes=('Standard input is `file("stdin")`.'),
+    stack_overflow="'evaluation nested too deeply' or 'node stack overflow', exit code 1",
+    notes=(
+        'Standard input is `file("stdin")`. Calls nest 5,000 deep; more take '
+        "`options(expressions = 500000)` and `compiler::enableJIT(0)` in the program."
+    ),
 )

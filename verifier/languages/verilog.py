@@ -23,6 +23,7 @@ VERILOG = Recipe(
     self_test="module main;\n  integer a, b, n;\n  initial begin\n"
     '    n = $fscanf(\'h8000_0000, "%d %d", a, b);\n    $display("%0d", a + b);\n'
     "    $finish;\n  end\nendmodule\n",
+    stack_overflow="memory limit",
     notes=(
         "Standard input is the descriptor `'h8000_0000`. `$finish` is exit code 0, `$fatal` 1; "
         "`$finish_and_return(n)` is Icarus's own."
