@@ -45,6 +45,7 @@ echo "$result"
 """,
         why=_SLOWER,
         status=Status.TIME_LIMIT,
+        stdout=b"",
         limits=LimitOverrides(cpu_time_s=1.0),
     ),
     Kind.ENDLESS_RECURSION: Cell(
