@@ -50,7 +50,7 @@ main = print (depth 20000)
 """,
     Kind.ENDLESS_RECURSION: Cell(
         "f :: Int -> Int\nf n = if n < 0 then 0 else 1 + f (n + 1)\nmain = print (f 0)",
-        why="its stack is on the heap, and ends at four fifths of the machine's memory",
+        why="its stack is on the heap, which ends it",
         status=Status.MEMORY_LIMIT,
     ),
     Kind.FORBIDDEN: """
