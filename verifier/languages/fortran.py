@@ -19,6 +19,6 @@ FORTRAN = Recipe(
     version_argv=("gfortran", "--version"),
     self_test="program sum\n  integer :: a, b\n  read *, a, b\n"
     "  print '(I0)', a + b\nend program\n",
-    memory_marks=(b"Allocation would exceed memory limit",),
+    memory_marks=(b"bytes: Cannot allocate memory", b"Allocation would exceed memory limit"),
     notes="Free form only.",
 )

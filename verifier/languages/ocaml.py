@@ -35,6 +35,6 @@ OCAML = Recipe(
     # Its linker.
     needs=("gcc",),
     self_test='let () = Scanf.scanf " %d %d" (fun a b -> Printf.printf "%d\\n" (a + b))\n',
-    memory_marks=(b"exception Out_of_memory",),
+    memory_marks=(b"exception Out of memory", b"exception Out_of_memory"),
     stack_overflow="Stack_overflow, exit code 2",
 )

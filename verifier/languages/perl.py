@@ -19,6 +19,6 @@ PERL = Recipe(
     run_argv=("perl", "/program/main.pl"),
     version_argv=("perl", "-e", "print 'perl ', $^V"),
     self_test='my ($a, $b) = split " ", <STDIN>;\nprint $a + $b, "\\n";\n',
-    memory_marks=(b"Out of memory!",),
+    memory_marks=(b"Out of memory!", b"Out of memory in perl:"),
     stack_overflow="memory limit",
 )

@@ -28,6 +28,7 @@ PHP = Recipe(
     version_argv=("php", "--version"),
     extra_processes=4,
     self_test='<?php\n[$a, $b] = explode(" ", trim(fgets(STDIN)));\necho $a + $b, "\\n";\n',
+    memory_marks=(b"mmap() failed: [12] Cannot allocate memory",),
     stack_overflow="memory limit",
     notes=("A program begins with `<?php`: without it, its text is its output."),
 )

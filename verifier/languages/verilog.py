@@ -23,6 +23,7 @@ VERILOG = Recipe(
     self_test="module main;\n  integer a, b, n;\n  initial begin\n"
     '    n = $fscanf(\'h8000_0000, "%d %d", a, b);\n    $display("%0d", a + b);\n'
     "    $finish;\n  end\nendmodule\n",
+    memory_marks=(b"std::bad_alloc",),
     stack_overflow="memory limit",
     notes=(
         "Standard input is the descriptor `'h8000_0000`. `$finish` is exit code 0, `$fatal` 1; "
