@@ -48,7 +48,6 @@ TABLE = [
     ("child killed, parent fine", RunFacts(exit_code=0, oom_kills=1), S.MEMORY_LIMIT),
     ("child killed, parent failed", RunFacts(exit_code=1, oom_kills=2), S.MEMORY_LIMIT),
     ("child killed, parent hung", RunFacts(killer=Killer.WALL, oom_kills=1), S.MEMORY_LIMIT),
-    ("MemoryError", RunFacts(exit_code=1, stderr=b"MemoryError\n"), S.RUNTIME_ERROR),
     ("peak at the limit", RunFacts(exit_code=0, memory_bytes=64 << 20), None),
     ("killed for output", RunFacts(killer=Killer.OUTPUT, stdout_bytes=1001), S.OUTPUT_LIMIT),
     ("exited over output", RunFacts(exit_code=0, stdout_bytes=1001), S.OUTPUT_LIMIT),

@@ -29,8 +29,9 @@ What holds for all of them:
 - The memory limit is of what is resident, in all processes together. The address space has no
   limit: node, Go, the JVM and numpy cannot start under one.
 - A runtime with a heap of its own is told a part of the memory limit as its size. When that is full
-  the verdict is MEMORY_LIMIT, as it is when the kernel ends the program. A program that catches the
-  exception goes on.
+  the verdict is MEMORY_LIMIT, as it is when the kernel ends the program, and so it is when a
+  runtime is refused what no machine has (`MemoryError`, `std::bad_alloc`). A program that catches
+  the exception goes on.
 - The stack's limit is 512 MB, or the memory limit where that is less.
 - A byte-order mark at a source's start is dropped, and CR LF is read as LF. A NUL byte in a
   source is a COMPILE_ERROR.

@@ -6,8 +6,8 @@ In this order; the first that holds decides:
    child, and the parent may then exit with 0, or hang until the wall limit): MEMORY_LIMIT.
 2. More output than allowed, killed for it or not: OUTPUT_LIMIT.
 3. Killed for CPU or wall time, or over the CPU limit though it exited: TIME_LIMIT.
-4. A signal, or an exit code that is not 0: RUNTIME_ERROR. A MemoryError that Python reports by
-   itself is one.
+4. A signal, or an exit code that is not 0: RUNTIME_ERROR. (A runtime's own report that memory was
+   refused has become row 1 by then: `Recipe.told`.)
 5. Otherwise nothing is decided: the output has to be compared.
 
 A canceled run has no status.

@@ -75,8 +75,9 @@ class Recipe:
         compile_limits: Limits of the compiler.
         extra_processes: Threads a runtime starts for itself, added to the process limit.
         heap_share: `{heap_mb}` as a share of the memory limit: the rest is the runtime's own.
-        memory_marks: What the runtime writes to stderr when its heap is full, which is then the
-            memory limit that ended the run.
+        memory_marks: What the runtime writes to stderr when its heap is full, or when it is refused
+            more than the machine could ever have: which is the memory limit that ended the run, as
+            it would be on a machine that has more.
         stack_overflow: How endless recursion shows.
         notes: What else a person should know, for the page of languages.
     """

@@ -54,6 +54,7 @@ CPP = Recipe(
     ),
     outputs=("main",),
     run_argv=("/program/main",),
+    memory_marks=(b"instance of 'std::bad_alloc'",),
     version_argv=("g++", "--version"),
     self_test="#include <iostream>\n"
     "int main() { long a, b; std::cin >> a >> b; std::cout << a + b << '\\n'; }\n",

@@ -39,6 +39,7 @@ GO = Recipe(
     "\tvar a, b int\n\tfmt.Scan(&a, &b)\n\tfmt.Println(a + b)\n}\n",
     # The runtime's threads, one more for each that is in a system call.
     extra_processes=16,
+    memory_marks=(b"fatal error: runtime: out of memory", b"fatal error: runtime: cannot allocate"),
     stack_overflow="'stack exceeds 1000000000-byte limit', exit code 2, or memory limit",
     notes=("A panic is exit code 2. Goroutines run on one core (`GOMAXPROCS=1`)."),
 )

@@ -99,7 +99,14 @@ RUN_ARGV = (
     "/program/main.jar",
 )
 OUTPUTS = ("main.jar",)
-HEAP_MARKS = (b"java.lang.OutOfMemoryError",)
+# Not "unable to create native thread": that is the process limit.
+HEAP_MARKS = (
+    *(
+        b"java.lang.OutOfMemoryError: " + reason
+        for reason in (b"Java heap", b"GC overhead", b"Metaspace", b"Cannot reserve", b"Requested")
+    ),
+    b"java.lang.OutOfMemoryError thrown from the UncaughtExceptionHandler",
+)
 STACK_OVERFLOW = "StackOverflowError, exit code 1"
 # A JVM of 17 starts about 15 threads beside the main one.
 THREADS = 48

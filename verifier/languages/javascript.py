@@ -29,7 +29,12 @@ def compile_argv(*compiler: str) -> tuple[str, ...]:
     return ("sh", "-c", script, _BLOCKING, *compiler)
 
 
-HEAP_MARKS = (b"JavaScript heap out of memory", b"Reached heap limit")
+HEAP_MARKS = (
+    b"JavaScript heap out of memory",
+    b"Reached heap limit",
+    b"ERR_WORKER_OUT_OF_MEMORY",
+    b"Array buffer allocation failed",
+)
 
 JAVASCRIPT = Recipe(
     name="javascript",

@@ -23,7 +23,7 @@ PYPY = Recipe(
     env=(("PYTHONINTMAXSTRDIGITS", "0"),),
     extra_processes=4,
     self_test=PYTHON.self_test,
-    memory_marks=(b"MemoryError",),
+    memory_marks=PYTHON.memory_marks,
     stack_overflow=PYTHON.stack_overflow,
     notes=("Python 3.9, the standard library alone. Programs only: no call-based tests."),
 )

@@ -32,6 +32,7 @@ PYTHON = Recipe(
     run_argv=("/usr/bin/python3", "-s", "-X", "int_max_str_digits=0", "/program/main.py"),
     version_argv=("/usr/bin/python3", "--version"),
     self_test="a, b = map(int, input().split())\nprint(a + b)\n",
+    memory_marks=(b"MemoryError",),
     stack_overflow="RecursionError, exit code 1",
     notes=(
         "Other versions of Python are other images: the recipe takes the system's `python3`. "

@@ -26,6 +26,7 @@ RUST = Recipe(
     "    stdin().read_to_string(&mut text).unwrap();\n"
     "    let sum: i64 = text.split_whitespace().map(|x| x.parse::<i64>().unwrap()).sum();\n"
     '    println!("{}", sum);\n}\n',
+    memory_marks=(b"memory allocation of ",),
     stack_overflow="SIGABRT",
     notes=("A panic is exit code 101. `-O`: no overflow checks."),
 )
