@@ -5,6 +5,8 @@ from __future__ import annotations
 from verifier.languages.base import Recipe
 from verifier.types import Harness
 
+# Messages once, and not in the output.
+_PHP = ("php", "-d", "display_errors=stderr", "-d", "log_errors=0")
 PHP = Recipe(
     name="php",
     title="PHP",
@@ -14,17 +16,10 @@ PHP = Recipe(
     sandbox_fusion=("php",),
     source_name="main.php",
     run_harness=Harness.EXEC,
-    compile_argv=("php", "-d", "display_errors=stderr", "-l", "main.php"),
+    compile_argv=(*_PHP, "-l", "main.php"),
     outputs=("main.php",),
-    run_argv=(
-        "php",
-        "-d",
-        # The sandbox counts what is resident.
-        "memory_limit=-1",
-        "-d",
-        "display_errors=stderr",
-        "/program/main.php",
-    ),
+    # The sandbox counts what is resident.
+    run_argv=(*_PHP, "-d", "memory_limit=-1", "/program/main.php"),
     version_argv=("php", "--version"),
     extra_processes=4,
     self_test='<?php\n[$a, $b] = explode(" ", trim(fgets(STDIN)));\necho $a + $b, "\\n";\n',
