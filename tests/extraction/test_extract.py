@@ -77,6 +77,11 @@ FOUND = {
         f"```python\n{DRAFT.rstrip()}```\nNo:\n```python\n{GOOD.rstrip()}```"
     ),
     "opener at the end of prose": f"The code: ```python\n{GOOD}```\n",
+    "opener right behind inline code": f"Use `input` ```python\n{GOOD}```\n",
+    "untagged block whose first line is the tag": f"```\npython\n{GOOD}```\n",
+    "few-shot marks": f"[BEGIN]\n{GOOD}[DONE]",
+    "marks of the language": f"[PYTHON]\n{GOOD}[/PYTHON]",
+    "draft's fence before the tag": f"<think>a</think>{py(DRAFT).rstrip()}</think>{py()}",
     "untagged opener at the end of prose": f"The code:```\n{GOOD}```\n",
     "forgotten closer": f"```python\n{DRAFT}\nNo, this:\n```python\n{GOOD}```\n",
     "in a list item": "1. Read:\n\n" + indented("   "),
@@ -170,6 +175,7 @@ def test_a_tag_in_bare_code_stays() -> None:
 
 
 NOTHING = {
+    "draft's fence before the only tag": f"{py().rstrip()}</think>\nI do not know.",
     "empty": "",
     "blank": " \n\t\n",
     "prose": "I cannot solve this.",
@@ -220,6 +226,15 @@ def test_entry_point_beats_position_and_tag() -> None:
         source(py("add = lambda a, b: a + b\n") + py(demo), entry_point="add")
         == "add = lambda a, b: a + b"
     )
+
+
+def test_a_definition_beats_an_import() -> None:
+    solution = "def gcd(a, b):\n    return a if b == 0 else gcd(b, a % b)\n"
+    demo = "from solution import gcd\nprint(gcd(4, 6))\n"
+    assert source(py(solution) + py(demo), entry_point="gcd") == solution.strip()
+    assert source(py(demo) + py(solution), entry_point="gcd") == solution.strip()
+    library = "from math import gcd\n"
+    assert source(py("print(1)\n") + py(library), entry_point="gcd") == library.strip()
 
 
 def test_entry_point_that_nothing_defines_changes_nothing() -> None:

@@ -27,6 +27,7 @@ class Python:
         empty: Nothing but comments.
         is_program: Does something: a text that merely parses may be prose ("Hello").
         names: What it defines at the top level, and in classes there.
+        imported: The names that come from other modules.
         source: The text that was parsed (dedented where that was needed).
     """
 
@@ -34,6 +35,7 @@ class Python:
     empty: bool = False
     is_program: bool = False
     names: frozenset[str] = frozenset()
+    imported: frozenset[str] = frozenset()
     source: str = ""
 
 
@@ -63,11 +65,13 @@ class Checker:
             tree = _python.parse(text)
         if tree is None:
             return Python(source=text)
+        defined, imported = _names(tree.body)
         return Python(
             parses=True,
             empty=not tree.body,
             is_program=any(_does_something(node) for node in tree.body),
-            names=frozenset(_names(tree.body)),
+            names=frozenset((*defined, *imported)),
+            imported=frozenset(imported) - frozenset(defined),
             source=text,
         )
 
@@ -81,6 +85,10 @@ class Checker:
             else re.escape(name)
         )
         return re.search(pattern, text) is not None
+
+    def imports_alone(self, language: str, text: str, name: str) -> bool:
+        """The text has this name from another module, and defines it nowhere."""
+        return language == "python" and name in self.python(text).imported
 
     def is_program(self, language: str, text: str) -> bool:
         """An untagged text is a program of this language, as far as its marks say."""
@@ -123,13 +131,15 @@ def _does_something(node: ast.stmt) -> bool:
     return isinstance(node, _ACTS)
 
 
-def _names(body: list[ast.stmt], depth: int = 0) -> list[str]:
+def _names(body: list[ast.stmt], depth: int = 0) -> tuple[list[str], list[str]]:
+    """What these statements define, and what they import."""
     found: list[str] = []
+    imported: list[str] = []
     for node in body:
+        inner: list[ast.stmt] = []
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             found.append(node.name)
-            if isinstance(node, ast.ClassDef) and depth < 3:
-                found += _names(node.body, depth + 1)
+            inner = node.body if isinstance(node, ast.ClassDef) else []
         elif isinstance(node, ast.Assign):
             found += [t.id for t in node.targets if isinstance(t, ast.Name)]
         elif (
@@ -139,10 +149,14 @@ def _names(body: list[ast.stmt], depth: int = 0) -> list[str]:
         ):
             found.append(node.target.id)
         elif isinstance(node, (ast.ImportFrom, ast.Import)):
-            found += [a.asname or a.name for a in node.names]
-        elif isinstance(node, (ast.If, ast.Try)) and depth < 3:
-            found += _names(node.body, depth + 1)
-    return found
+            imported += [a.asname or a.name for a in node.names]
+        elif isinstance(node, (ast.If, ast.Try)):
+            inner = node.body
+        if inner and depth < 3:
+            more = _names(inner, depth + 1)
+            found += more[0]
+            imported += more[1]
+    return found, imported
 
 
 # A program shows what it is at its head.

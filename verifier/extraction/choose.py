@@ -34,7 +34,7 @@ _LOOSE = {"cpp": ("c",), "typescript": ("javascript",)}
 _USUAL = frozenset({"python", "cpp", "c", "java", "javascript"})
 _TRIMS = 8
 _HEAD_TOKEN = re.compile(
-    rf"\s{{0,100}}(?:<[{BAR}]?/?[\w{BAR}\u2581:-]{{1,40}}[{BAR}]?>"
+    rf"\s{{0,100}}(?:<[{BAR}]?/?[\w{BAR}\u2581:-]{{1,40}}[{BAR}]?>|\[[A-Z_]{{2,20}}\](?=\s)"
     r"|`{3,10}(?:[ \t]{0,4}(?P<tag>[A-Za-z][\w+#]{0,12})\s)?)"
 )
 _TAIL_TOKEN = re.compile(
@@ -149,7 +149,9 @@ class Chooser:
                 language, text = joined_language, joined
         if not text.strip():
             return None
-        return self._made(index, language or "python", text, tagged=False, loose=False)
+        language = language or "python"
+        text = drop_tag_line(language, text)
+        return self._made(index, language, text, tagged=False, loose=False)
 
     def _made(
         self, index: int, language: str, text: str, *, tagged: bool, loose: bool
@@ -171,8 +173,17 @@ class Chooser:
             name = self._entry_point or _MAIN.get(candidate.language, "")
             return bool(name) and self._checker.defines(candidate.language, candidate.text, name)
 
+        def imports_alone(candidate: _Candidate) -> bool:
+            return self._checker.imports_alone(
+                candidate.language, candidate.text, self._entry_point
+            )
+
+        # A demonstration has `from solution import f`; `from math import gcd` may be all there is.
+        own = [c for c in candidates if not imports_alone(c)]
         name = self._entry_point or "main"
-        return self._first(candidates, defines, f"that defines {name}")
+        return self._first(own, defines, f"that defines {name}") or self._first(
+            candidates, defines, f"that defines {name}"
+        )
 
     def _parsing(self, candidates: list[_Candidate]) -> Choice | None:
         return self._first(candidates, lambda c: c.acts, "") or self._first(

@@ -50,7 +50,8 @@ _FENCE = re.compile(
 )
 # A fence that ends a line of prose or of code.
 _GLUED = re.compile(
-    r"(?<=[^\s`~])[ \t]{0,8}(?P<run>`{3,})(?P<rest>[ \t]{0,8}[A-Za-z][\w+#.-]{0,30}|)[ \t\r]{0,8}$",
+    r"(?:(?<=[^\s`~])[ \t]{0,8}|(?<=`)[ \t]{1,8})(?P<run>`{3,})"
+    r"(?P<rest>[ \t]{0,8}[A-Za-z][\w+#.-]{0,30}|)[ \t\r]{0,8}$",
     re.MULTILINE,
 )
 # DeepSeek's special tokens have the full-width bar.
@@ -199,7 +200,7 @@ class _Scanner:
             self.reasoning = True
 
     def _cut_at(self, end: int) -> None:
-        self.cut = end
+        self.cut = self.done = end  # a fence may follow in the same line
         self.reasoning = False
         self.open = None
         self.blocks.clear()
@@ -233,7 +234,9 @@ class _Scanner:
             before = self.text[
                 max(self.cut, self.text.rfind("\n", 0, match.start()) + 1) : match.start()
             ]
-            if "`" not in before and (is_known(tag_of(rest)) if rest else before.endswith(":")):
+            # An odd number of them: what follows is inside of inline code.
+            quoted = before.count("`") % 2 == 1
+            if not quoted and (is_known(tag_of(rest)) if rest else before.endswith(":")):
                 self._open_block(match, "")
         elif len(match["run"]) < len(self.open.run) or self.open.run[0] != "`":
             return
@@ -286,8 +289,9 @@ def _is_quoted(text: str, match: re.Match[str]) -> bool:
     """In quotation marks or backticks, or grown together with a word (`vector<thought>`)."""
     before = text[match.start() - 1 : match.start()]
     after = text[match.end() : match.end() + 1]
+    fenced = text.endswith("```", 0, match.start())  # the closer of a draft's block
     return (
-        (before != "" and (before in _QUOTES or before == "\\"))
+        (before != "" and not fenced and (before in _QUOTES or before == "\\"))
         or (after != "" and after in _QUOTES and not text.startswith("```", match.end()))
         or (not _is_closer(match) and (before.isalnum() or before == "_"))
     )
