@@ -158,6 +158,8 @@ def _near(a: object, b: object, comparator: Comparator) -> bool:
     if a == b:
         return True
     wanted = b
+    if isinstance(wanted, int) and abs(wanted) >= 2**53 and comparator.abs_tol < 1:
+        return False  # floats are integers there, and this is another one
     try:
         a, b = float(a), float(b)
     except OverflowError:
