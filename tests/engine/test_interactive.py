@@ -316,6 +316,20 @@ async def test_many_turns(shared_engine):
     assert result.score == 1.0, result
 
 
+@SHARED
+async def test_a_full_heap_is_the_memory_limit(shared_engine):
+    if "java" not in shared_engine.info().toolchains:
+        pytest.skip("no toolchain: java")
+    program = (
+        "import java.util.*;\nclass A { public static void main(String[] a) {\n"
+        "List<int[]> kept = new ArrayList<>(); while (true) kept.add(new int[1 << 20]); } }"
+    )
+    task = ScoreTask(response(program, "java"), suite_of(GAMES["python"], "50\n"), limits=LIMITS)
+    result = await shared_engine.score(task)
+    assert result.status is S.MEMORY_LIMIT, result
+    assert result.cases[0].exit_code == 1  # the JVM gave up by itself
+
+
 async def test_plain_processes_do_it_too():
     async with engine_over(make_sandbox("process", allow_unsafe=True)) as engine:
         suite = suite_of(GAMES["python"], "50\n", "75\n")

@@ -32,6 +32,7 @@ from verifier.engine.shop import ATTEMPTS
 from verifier.engine.tests import both
 from verifier.errors import HelperError, SlotError
 from verifier.judging import Verdict, answer_of, conversation, is_final
+from verifier.languages import Recipe
 from verifier.sandbox.base import RunJob, Slot, Wire
 from verifier.types import Case, Interactor, RunFacts
 
@@ -58,9 +59,17 @@ class Talk:
 
 
 async def converse(
-    pool: SlotPool, slot: Slot, helper: Helper, program: RunJob, index: int, case: Case
+    pool: SlotPool,
+    slot: Slot,
+    helper: Helper,
+    recipe: Recipe,
+    program: RunJob,
+    index: int,
+    case: Case,
 ) -> Talk:
     """Run the program of `program` (its inputs and wires are not looked at) with an interactor.
+
+    `recipe` is of the program's language.
 
     Raises:
         SlotError: One of the two slots failed.
@@ -85,6 +94,7 @@ async def converse(
     for _ in range(ATTEMPTS):
         partner = await pool.partner(slot)
         facts, theirs = await _talk(slot, program, partner, partner_job, helper.program)
+        facts = recipe.told(facts)
         answer = conversation(helper.program, facts, program.limits, theirs, limits)
         if isinstance(answer, Verdict):
             return Talk(facts, answer, theirs.returned or b"")

@@ -423,7 +423,7 @@ class ScoreRun:
                 if flight is not None:
                     flight.index = index
                 case = self.task.suite.cases[index]
-                talk = await converse(self.pool, slot, helper, job, index, case)
+                talk = await converse(self.pool, slot, helper, self.recipe, job, index, case)
                 verdict = talk.verdict
                 if self.checker is not None and verdict.status is Status.ACCEPTED:
                     given = Given(index, case.stdin, talk.output, case.expected or b"")
