@@ -148,6 +148,7 @@ def test_a_full_heap_is_the_memory_limit() -> None:
     for facts in (
         RunFacts(exit_code=0, stderr=mark),  # it was caught
         RunFacts(exit_code=1, stderr=b"java.lang.StackOverflowError"),
+        RunFacts(exit_code=1, stderr=b"java.lang.OutOfMemoryError: unable to create native thread"),
         RunFacts(signal=9, killer=Killer.CPU, stderr=mark),
     ):
         assert java.told(facts) is facts

@@ -99,14 +99,22 @@ RUN_ARGV = (
     "/program/main.jar",
 )
 OUTPUTS = ("main.jar",)
-# Not "unable to create native thread": that is the process limit.
+# Not "unable to create native thread", which is the limit of processes.
 HEAP_MARKS = (
     *(
-        b"java.lang.OutOfMemoryError: " + reason
-        for reason in (b"Java heap", b"GC overhead", b"Metaspace", b"Cannot reserve", b"Requested")
+        b"java.lang.OutOfMemoryError: " + what
+        for what in (
+            b"Java heap space",
+            b"GC overhead limit exceeded",
+            b"Requested array size exceeds VM limit",
+            b"Metaspace",
+            b"Compressed class space",
+            b"Cannot reserve",  # a direct buffer
+        )
     ),
     b"java.lang.OutOfMemoryError thrown from the UncaughtExceptionHandler",
 )
 STACK_OVERFLOW = "StackOverflowError, exit code 1"
-# A JVM of 17 starts about 15 threads beside the main one.
-THREADS = 48
+# A JVM of 17 starts about 15 threads beside the main one, and pools of 200 are common. Where one is
+# refused, the main thread dies alone and those that are there wait for it until the time limit.
+THREADS = 240

@@ -5,6 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from verifier.languages import RECIPES
+from verifier.limits import MAX_LIMITS
+
 LABEL_RUN = "verifier.run"
 LABEL_SLOT = "verifier.slot"
 UID = 65532
@@ -12,7 +15,8 @@ INSIDE = "/verifier"
 SECCOMP = Path(__file__).parent / "seccomp.json"
 # The runner, the zygote and its init need some of a container's share.
 OWN_PROCESSES = 64
-MAX_PROCESSES = 1200
+# What a request may ask for, and the threads that a runtime starts for itself.
+MAX_PROCESSES = MAX_LIMITS.processes + max(r.extra_processes for r in RECIPES.values())
 START_MEMORY_BYTES = 512 * 1024 * 1024
 
 
