@@ -218,7 +218,12 @@ async def test_compilers(http):
     assert said["compile_result"]["stderr"] == "main.cpp:1: error"
     # One that ended well and left nothing.
     running.engine.on_run = ran(Status.COMPILE_ERROR, compiled(ok=False, exit_code=0))
-    assert (await run_code(running.http, "x", "java")).json()["compile_result"]["return_code"] == 1
+    for language in ("java", "go", "D_ut"):
+        said = (await run_code(running.http, "x", language)).json()
+        assert said["compile_result"]["return_code"] == 1
+    # There, a script is compiled when it runs.
+    said = (await run_code(running.http, "x", "kotlin_script")).json()
+    assert (said["compile_result"], said["run_result"]["return_code"]) == (None, 1)
 
 
 async def test_time_of_compilers(http):
@@ -488,7 +493,16 @@ def test_their_languages_are_all_known():
     assert set(OURS) < set(LANGUAGES)
 
 
-@pytest.mark.parametrize("language", ["go", "R", "D_ut", "cuda", "pytest"])
+HINTS = {
+    "go": "apt-get install golang-go",
+    "D_ut": "apt-get install ldc",
+    "kotlin_script": "apt-get install kotlin",
+    "cuda": "the sandbox hands no GPU in",
+    "python_gpu": "language=python",
+}
+
+
+@pytest.mark.parametrize("language", [*HINTS, "R", "pytest"])
 async def test_a_language_that_is_not_built(http, language):
     running = await http()
     answer = await run_code(running.http, "x", language)
@@ -496,8 +510,7 @@ async def test_a_language_that_is_not_built(http, language):
     assert (answer.status, said["status"]) == (200, "SandboxError")
     message = f"language {language} is not built here; there are python"
     assert said["message"].startswith(message)
-    if language == "go":
-        assert "apt-get install golang-go" in said["message"]
+    assert HINTS.get(language, "") in said["message"]
     assert (said["compile_result"], said["run_result"]) == (None, None)
     assert running.engine.tasks == []
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from verifier.gateway.http_fields import NOT_RUN, OURS, languages_of_sandbox_fusion
 from verifier.languages import RECIPES, Recipe
 
 __all__ = ["page"]
@@ -40,6 +41,12 @@ What holds for all of them:
   answer in another language shows commands and queries too), and a block in Python, C, C++, Java
   or JavaScript goes before one in any other language.
 """
+_FUSION = """\
+## Sandbox Fusion's names
+
+`POST /run_code` takes each of them ([http.md](http.md)). One whose toolchain the sandbox lacks, or
+that is not run here, is answered with `SandboxError` and what to do instead.
+"""
 _ADD = """\
 ## A new language
 
@@ -74,6 +81,13 @@ def _sections() -> Iterator[str]:
                 _names(recipe.packages),
             )
         )
+    yield f"\n{_FUSION}"
+    yield "| Sandbox Fusion | here | |"
+    yield "|---|---|---|"
+    for name in languages_of_sandbox_fusion():
+        ours = RECIPES.get(OURS.get(name, ""))
+        why = NOT_RUN.get(name, "not in Debian" if ours and ours.unpackaged else "")
+        yield _row((f"`{name}`", f"`{ours.name}`" if ours else "not run", why))
     yield "\n## Commands\n"
     yield "| language | source | compiled by | run by | stack overflow |"
     yield "|---|---|---|---|---|"

@@ -19,7 +19,7 @@ FINISHED, TIME_LIMIT = "Finished", "TimeLimitExceeded"
 SUCCESS, FAILED, SANDBOX_ERROR = "Success", "Failed", "SandboxError"
 
 # As Sandbox Fusion has them, where a compiler runs before the program.
-_COMPILED = ("cpp", "java")
+_COMPILED = ("cpp", "go", "java", "rust", "scala", "D_ut", "verilog", "swift", "cuda")
 _KILLED = -9
 
 Json = dict[str, Any]

@@ -20,7 +20,15 @@ from verifier.errors import RequestError
 from verifier.languages import of_sandbox_fusion
 from verifier.types import LimitOverrides, Program, RunTask
 
-__all__ = ["BadRequestError", "RunCode", "languages_of_sandbox_fusion", "parse", "task_of"]
+__all__ = [
+    "NOT_RUN",
+    "OURS",
+    "BadRequestError",
+    "RunCode",
+    "languages_of_sandbox_fusion",
+    "parse",
+    "task_of",
+]
 
 Language = Literal[
     "python", "cpp", "nodejs", "go", "go_test", "java", "php", "csharp", "bash", "typescript",
@@ -30,6 +38,12 @@ Language = Literal[
 
 # Sandbox Fusion's name -> ours, for the languages that are built here.
 OURS = of_sandbox_fusion()
+
+# What else is not run here, and why. It is none of an image's languages.
+NOT_RUN = {
+    "python_gpu": "programs get no GPU here, and there a project of `files` is run, not `code`; "
+    "send a program for the CPU with language=python",
+}
 
 # Their clients wait for both time limits and this much; then they give up without another try.
 _PATIENCE_S = 10.0

@@ -26,7 +26,7 @@ from verifier.errors import InfraError, RequestError
 from verifier.gateway.admission import Admission, Ticket
 from verifier.gateway.auth import Auth
 from verifier.gateway.http_answers import answer, sandbox_error
-from verifier.gateway.http_fields import OURS, BadRequestError, RunCode, parse, task_of
+from verifier.gateway.http_fields import NOT_RUN, OURS, BadRequestError, RunCode, parse, task_of
 from verifier.gateway.sight import note
 from verifier.languages import RECIPES
 from verifier.types import RunOutcome, RunTask
@@ -191,7 +191,8 @@ class SandboxFusion:
 
     def _not_built(self, language: str) -> str:
         there = f"language {language} is not built here; there are {', '.join(self._languages())}"
-        return f"{there}. {RECIPES[OURS[language]].remedy}" if language in OURS else there
+        why = RECIPES[OURS[language]].remedy if language in OURS else NOT_RUN.get(language)
+        return f"{there}. {why}" if why else there
 
 
 async def _disconnected(request: Request) -> None:

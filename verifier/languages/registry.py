@@ -11,14 +11,14 @@ from verifier.languages.bash import BASH
 from verifier.languages.c import C
 from verifier.languages.cpp import CPP, CPP_STANDARDS
 from verifier.languages.csharp import CSHARP
-from verifier.languages.d import D
+from verifier.languages.d import D_UT, D
 from verifier.languages.elsewhere import CUDA, JULIA, LEAN, SWIFT
 from verifier.languages.fortran import FORTRAN
 from verifier.languages.go import GO
 from verifier.languages.haskell import HASKELL
 from verifier.languages.java import JAVA
 from verifier.languages.javascript import JAVASCRIPT
-from verifier.languages.kotlin import KOTLIN
+from verifier.languages.kotlin import KOTLIN, KOTLIN_SCRIPT
 from verifier.languages.lua import LUA
 from verifier.languages.ocaml import OCAML
 from verifier.languages.octave import OCTAVE
@@ -38,9 +38,10 @@ from verifier.languages.verilog import VERILOG
 
 # The first is what a message names first. A new language is its file and its place here.
 _ALL = (
-    *(PYTHON, PYPY, CPP, *CPP_STANDARDS, C, JAVA, KOTLIN, SCALA, JAVASCRIPT, TYPESCRIPT, GO, RUST),
-    *(CSHARP, RUBY, PHP, PERL, LUA, BASH, SQL, R, OCTAVE, HASKELL, OCAML, RACKET, D, PASCAL),
-    *(FORTRAN, VERILOG, SWIFT, JULIA, LEAN, CUDA),
+    *(PYTHON, PYPY, CPP, *CPP_STANDARDS, C, JAVA, KOTLIN, KOTLIN_SCRIPT, SCALA),
+    *(JAVASCRIPT, TYPESCRIPT, GO, RUST),
+    *(CSHARP, RUBY, PHP, PERL, LUA, BASH, SQL, R, OCTAVE, HASKELL, OCAML, RACKET, D, D_UT),
+    *(PASCAL, FORTRAN, VERILOG, SWIFT, JULIA, LEAN, CUDA),
 )
 
 
