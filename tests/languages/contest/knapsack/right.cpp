@@ -1,0 +1,17 @@
+#include <algorithm>
+#include <iostream>
+#include <vector>
+using namespace std;
+
+int main() {
+    int n, capacity;
+    cin >> n >> capacity;
+    vector<long long> best(capacity + 1);
+    while (n--) {
+        int weight, value;
+        cin >> weight >> value;
+        for (int room = capacity; room >= weight; room--)
+            best[room] = max(best[room], best[room - weight] + value);
+    }
+    cout << best[capacity] << endl;
+}

@@ -1,0 +1,14 @@
+const [base, exponent, modulus] = require('fs').readFileSync(0, 'utf8').trim().split(' ');
+const m = BigInt(modulus);
+
+function power(number, times) {
+  let result = 1n % m;
+  while (times--) result = (result * number) % m;
+  return result;
+}
+
+let answer = 1n % m;
+for (const digit of exponent) {
+  answer = (power(answer, 10) * power(BigInt(base), Number(digit))) % m;
+}
+process.stdout.write(`${answer} \r\n\n`);

@@ -1,0 +1,12 @@
+declare const require: any, process: any;
+
+const numbers: number[] = require('fs').readFileSync(0, 'utf8').split(/\s+/).map(Number);
+const [n, q] = numbers;
+const sums: number[] = [0];
+for (let i = 0; i < n; i++) sums.push(sums[i] + numbers[2 + i]);
+const out: string[] = [];
+for (let i = 0; i < q; i++) {
+  const [left, right] = numbers.slice(2 + n + 2 * i, 4 + n + 2 * i);
+  out.push(`${sums[right] - sums[left - 1]} \r\n`);
+}
+process.stdout.write(out.join(''));

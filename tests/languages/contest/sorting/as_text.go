@@ -1,0 +1,23 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"sort"
+)
+
+func main() {
+	in, out := bufio.NewReader(os.Stdin), bufio.NewWriter(os.Stdout)
+	defer out.Flush()
+	var n int
+	fmt.Fscan(in, &n)
+	numbers := make([]int, n)
+	for i := range numbers {
+		fmt.Fscan(in, &numbers[i])
+	}
+	sort.Slice(numbers, func(i, j int) bool { return fmt.Sprint(numbers[i]) < fmt.Sprint(numbers[j]) })
+	for _, number := range numbers {
+		fmt.Fprintln(out, number)
+	}
+}

@@ -1,0 +1,6 @@
+declare const require: any;
+
+const numbers: number[] = require('fs').readFileSync(0, 'utf8').trim().split(/\s+/)
+  .map(Number).slice(1);
+numbers.sort();
+console.log(numbers.join('\n'));

@@ -1,0 +1,5 @@
+import sys
+
+numbers = list(map(int, sys.stdin.read().split()))[1:]
+numbers.sort(reverse=True)
+print("\n".join(map(str, numbers)))

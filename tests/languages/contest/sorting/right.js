@@ -1,0 +1,3 @@
+const numbers = require('fs').readFileSync(0, 'utf8').trim().split(/\s+/).map(Number).slice(1);
+numbers.sort((a, b) => a - b);
+console.log(numbers.join('\n'));

@@ -1,0 +1,28 @@
+#include <algorithm>
+#include <cctype>
+#include <iostream>
+#include <map>
+#include <string>
+#include <vector>
+using namespace std;
+
+int main() {
+    map<string, int> counts;
+    string word;
+    int c;
+    do {
+        c = cin.get();
+        if (c != EOF && isalpha(c)) {
+            word += (char)c;
+        } else if (!word.empty()) {
+            counts[word]++;
+            word.clear();
+        }
+    } while (c != EOF);
+    vector<pair<int, string>> order;
+    for (auto &[w, count] : counts) order.push_back({-count, w});
+    sort(order.begin(), order.end());
+    if (order.empty()) cout << "none\n";
+    for (size_t i = 0; i < order.size() && i < 5; i++)
+        cout << order[i].second << ' ' << -order[i].first << '\n';
+}
