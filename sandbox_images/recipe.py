@@ -22,25 +22,40 @@ LABEL_SBOM = "sandbox-verifier.sbom"
 
 USER = "65532:65532"
 
-# One family is the toolchains that share a runtime, or that are small together. Python is in every
-# image: the runner needs it. A test compares this with the recipes in `verifier/languages`.
+# A family is the toolchains that share a runtime, or that are small together, with the libraries
+# that data sets' programs use. Python is in every image: the runner needs it. What is large and
+# used by few has a family of its own; docs/images.md has what each weighs.
+# A test compares this with the recipes in `verifier/languages`.
 FAMILIES: dict[str, tuple[str, ...]] = {
-    "python": ("python3", "python3-numpy"),
-    "native": ("gcc", "g++", "libc6-dev"),
-    "jvm": ("default-jdk-headless",),
-    "web": ("nodejs", "node-typescript"),
+    "python": (
+        *("python3", "python3-numpy", "python3-sympy", "python3-networkx"),
+        *("python3-sortedcontainers", "python3-pytest"),
+    ),
+    "python-science": ("python3-scipy", "python3-pandas"),
+    "native": ("gcc", "g++", "libc6-dev", "libgmp-dev"),
+    "native-libraries": ("libboost-dev",),
+    "jvm": ("default-jdk-headless", "junit4", "junit5"),
+    "web": ("nodejs", "node-typescript", "node-lodash"),
+    "web-testing": ("jest",),
     "go": ("golang-go",),
     "rust": ("rustc",),
     "mono": ("mono-mcs", "mono-runtime"),
-    "scripts": ("perl", "ruby", "php-cli", "lua5.4", "sqlite3", "pypy3"),
+    "scripts": (
+        *("perl", "ruby", "php-cli", "php-gmp", "php-mbstring", "lua5.4", "sqlite3", "pypy3"),
+    ),
     "native-more": ("gfortran", "fp-compiler", "ldc"),
     "jvm-more": ("default-jdk-headless", "kotlin", "scala"),
-    "functional": ("ghc", "ocaml-nox", "racket"),
+    "functional": (
+        *("ghc", "libghc-vector-dev", "libghc-unordered-containers-dev", "libghc-split-dev"),
+        *("libghc-random-dev", "ocaml-nox", "racket"),
+    ),
     "science": ("r-base-core", "octave"),
     "hardware": ("iverilog",),
 }
 DEFAULT_FAMILIES = ("python", "native")
-FULL_FAMILIES = ("python", "native", "jvm", "web")
+FULL_FAMILIES = (
+    *("python", "python-science", "native", "native-libraries", "jvm", "web", "go", "rust"),
+)
 # What people call them.
 ALIASES: dict[str, str] = {
     "java": "jvm",
@@ -53,6 +68,10 @@ ALIASES: dict[str, str] = {
     "cpp": "native",
     "py": "python",
     "typescript": "web",
+    "scipy": "python-science",
+    "pandas": "python-science",
+    "boost": "native-libraries",
+    "jest": "web-testing",
     "golang": "go",
     "csharp": "mono",
     "kotlin": "jvm-more",

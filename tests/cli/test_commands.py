@@ -141,13 +141,15 @@ def doctor(monkeypatch, fake, *args):
 
 
 def test_doctor_is_content_when_everything_holds(monkeypatch):
-    done = doctor(monkeypatch, FakeSandbox(), "--json")
+    libraries = {"python": {"numpy": "1.24.2"}}
+    done = doctor(monkeypatch, FakeSandbox(packages=libraries), "--json")
     assert done.exit_code == ExitCode.OK
     found = json.loads(done.stdout)
     assert found["ready"]
     assert found["missing"] == []
     assert {g["name"] for g in found["guarantees"]} == {name.value for name in GuaranteeName}
     assert found["toolchains"]["python"] == "fake"
+    assert found["packages"] == libraries
     assert found["host"]["cpus"] >= 1
 
 

@@ -51,6 +51,9 @@ class Elastic:
     async def toolchains(self):
         return {}
 
+    async def packages(self):
+        return {}
+
     def count(self, kind):
         return sum(slot.name.startswith(kind) for slot in self.open)
 

@@ -44,6 +44,9 @@ class StubInfo:
     )
     accepted: frozenset[str] = frozenset({"no_network"})
     toolchains: dict[str, str] = field(default_factory=lambda: {"python": "3.11.2"})
+    packages: dict[str, dict[str, str]] = field(
+        default_factory=lambda: {"python": {"numpy": "1.24.2"}}
+    )
     default_limits: Limits = DEFAULT_LIMITS
     max_limits: Limits = MAX_LIMITS
     max_queue: int = 1024

@@ -357,6 +357,7 @@ async def test_info_says_everything(serve, monkeypatch):
     assert list(info.notes) == ["a pipe"]
     python = next(language for language in info.languages if language.name == "python")
     assert (python.version, python.available) == ("3.11.2", True)
+    assert dict(python.packages) == {"numpy": "1.24.2"}
     assert "py" in python.aliases
     seccomp, network = info.guarantees
     assert (seccomp.holds, seccomp.accepted) == (True, False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -38,6 +38,7 @@ class Findings:
         backend: Which backend was looked at.
         guarantees: Every guarantee, held or missing.
         toolchains: Language -> version.
+        packages: Language -> library that programs find -> version.
         problem: Why the backend cannot be used at all; "" when it can.
         host: Facts of the machine.
         notes: What else should be known of it, each with what to type.
@@ -49,6 +50,7 @@ class Findings:
     problem: str
     host: HostFacts
     notes: tuple[str, ...] = ()
+    packages: dict[str, dict[str, str]] = field(default_factory=dict)
 
     @property
     def missing(self) -> list[str]:
@@ -86,6 +88,7 @@ class Findings:
                 for guarantee in self.guarantees
             ],
             "toolchains": self.toolchains,
+            "packages": self.packages,
             "host": self.host.to_dict(),
             "notes": list(self.notes),
         }
@@ -133,6 +136,7 @@ async def examine(
 
     guarantees: tuple[Guarantee, ...] = ()
     toolchains: dict[str, str] = {}
+    packages: dict[str, dict[str, str]] = {}
     problem = ""
     try:
         sandbox = make_sandbox(
@@ -141,12 +145,14 @@ async def examine(
         try:
             guarantees = await sandbox.guarantees()
             toolchains = await sandbox.toolchains()
+            packages = await sandbox.packages()
         finally:
             with contextlib.suppress(VerifierError):
                 await sandbox.close()
     except VerifierError as error:
         problem = str(error)
-    return Findings(backend, guarantees, toolchains, problem, host_facts(), host_notes())
+    facts = host_facts()
+    return Findings(backend, guarantees, toolchains, problem, facts, host_notes(), packages)
 
 
 def _show(found: Findings, out: Console) -> None:
@@ -192,8 +198,11 @@ def _show_toolchains(found: Findings, out: Console) -> None:
     table = Table(title="Languages", title_justify="left")
     table.add_column("language", no_wrap=True)
     table.add_column("toolchain")
+    table.add_column("packages")
     for name in sorted({*RECIPES, *found.toolchains}):
-        table.add_row(name, _escaped(found.toolchains.get(name, "")) or "[yellow]absent[/]")
+        version = _escaped(found.toolchains.get(name, "")) or "[yellow]absent[/]"
+        packages = ", ".join(" ".join(one) for one in found.packages.get(name, {}).items())
+        table.add_row(name, version, _escaped(packages))
     out.print(table)
 
 

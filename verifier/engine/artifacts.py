@@ -38,7 +38,7 @@ def artifact_key(
     for part in (
         program.language,
         toolchain,
-        *recipe.compile_argv,
+        *recipe.compile_command(program.source),
         "\0",
         *recipe.outputs,
         *map(repr, recipe.env),

@@ -76,6 +76,7 @@ class EngineInfo:
     guarantees: tuple[Guarantee, ...]
     accepted: frozenset[str]
     toolchains: dict[str, str]
+    packages: dict[str, dict[str, str]]
     default_limits: Limits
     max_limits: Limits
     max_queue: int
@@ -170,7 +171,9 @@ class Engine:
             self._shop.compiles_in_run = getattr(self.sandbox, "compiles_in_run", False)
             origin = f"{self.sandbox.name} {getattr(self.sandbox, 'image', '')}"
             self._shop.artifacts.scope = origin
-            self._environment = (origin, *map(repr, sorted(self._shop.toolchains.items())))
+            self._shop.packages = await self.sandbox.packages()
+            there = (*self._shop.toolchains.items(), *self._shop.packages.items())
+            self._environment = (origin, *sorted(map(repr, there)))
             if isinstance(self.sandbox, ElasticSandbox):
                 await self._start_elastic(self.sandbox)
             else:
@@ -231,6 +234,7 @@ class Engine:
             else self._guarantees,
             accepted=self._accept,
             toolchains=dict(self._shop.toolchains),
+            packages=dict(self._shop.packages),
             default_limits=self.default_limits,
             max_limits=self.max_limits,
             max_queue=self._max_queue,

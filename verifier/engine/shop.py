@@ -84,6 +84,7 @@ class Shop:
         pool: The slots.
         backend: The sandbox's name.
         toolchains: Language -> version of what the sandbox has; empty where that is not known.
+        packages: Language -> library -> version, of what programs find there.
         testlib: The operator's testlib.h, for checkers and interactors in C and C++.
         artifacts: Compiled programs.
         running: Batches that run right now.
@@ -97,6 +98,7 @@ class Shop:
     pool: SlotPool
     backend: str
     toolchains: dict[str, str] = field(default_factory=dict)
+    packages: dict[str, dict[str, str]] = field(default_factory=dict)
     testlib: bytes | None = None
     artifacts: ArtifactCache = field(default_factory=ArtifactCache)
     running: int = 0
@@ -178,12 +180,15 @@ class Shop:
         if wrong := source.problem(program.source):
             return CompileFacts(ok=False, facts=RunFacts(exit_code=1), artifact=b"", message=wrong)
         program = dataclasses.replace(program, source=source.tidied(program.source))
-        key = artifact_key(program, recipe, self.toolchains.get(recipe.name, ""), files)
+        toolchain = self.toolchains.get(recipe.name, "")
+        # A header that is there now makes another artifact than its absence did.
+        libraries = repr(sorted(self.packages.get(recipe.name, {}).items()))
+        key = artifact_key(program, recipe, f"{toolchain} {libraries}", files)
         compile_limits = _compile_limits(recipe, limits)
         job = CompileJob(
             harness=recipe.run_harness,
             files={recipe.file_name(program.source): program.source, **(files or {})},
-            argv=recipe.compile_argv,
+            argv=recipe.compile_command(program.source),
             outputs=recipe.outputs,
             limits=compile_limits,
             env=recipe.run_env(compile_limits),

@@ -166,6 +166,7 @@ def info_to_pb(info: EngineInfo, settings: Settings) -> pb.GetInfoResponse:
                 aliases=recipe.aliases,
                 version=info.toolchains.get(recipe.name, ""),
                 available=recipe.name in info.toolchains,
+                packages=info.packages.get(recipe.name, {}),
             )
             for recipe in languages.RECIPES.values()
         ],

@@ -10,6 +10,8 @@ memory else: it would collect too late and be killed, or give up long before the
 from __future__ import annotations
 
 import dataclasses
+import itertools
+import re
 from dataclasses import dataclass
 
 from verifier.types import Harness, Killer, Limits, RunFacts
@@ -43,6 +45,25 @@ _LEAST_HEAP_MB = 8
 
 
 @dataclass(frozen=True, slots=True)
+class Library:
+    """A library that programs of a language may use where a sandbox has it, and how to see that.
+
+    Attributes:
+        name: As programs, or the language's own package index, call it.
+        package: Debian's package of it.
+        files: A glob pattern of files that only it has; empty for a distribution of the Python that
+            the slots run.
+        version: A regular expression for those files. It is looked for in a file's path and then
+            in its text, and its groups in all its matches, with dots between, are the version.
+    """
+
+    name: str
+    package: str
+    files: str = ""
+    version: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Recipe:
     """How one language is compiled and run.
 
@@ -59,6 +80,9 @@ class Recipe:
             takes a second reads a file instead.
         self_test: A program that reads two integers from one line and prints their sum.
         packages: Debian packages of the toolchain; empty where Debian has none.
+        libraries: What programs may use where it is there; none is asked of a sandbox.
+        linked: A regular expression for a source, and what its compiler's command ends with where
+            that is found: libraries that a host may lack, and other programs with them.
         unpackaged: Where the toolchain comes from when Debian has none, and how it gets into an
             image.
         sandbox_fusion: Names under which Sandbox Fusion runs such programs.
@@ -92,6 +116,8 @@ class Recipe:
     version_argv: tuple[str, ...]
     self_test: str
     packages: tuple[str, ...] = ()
+    libraries: tuple[Library, ...] = ()
+    linked: tuple[tuple[bytes, tuple[str, ...]], ...] = ()
     unpackaged: str = ""
     sandbox_fusion: tuple[str, ...] = ()
     written_as: str = ""
@@ -111,6 +137,11 @@ class Recipe:
         """The source's file name (Java's follows its public class; the others are fixed)."""
         del source
         return self.source_name
+
+    def compile_command(self, source: bytes) -> tuple[str, ...]:
+        """`compile_argv` for a source, with the libraries that it includes."""
+        extra = (words for pattern, words in self.linked if re.search(pattern, source))
+        return (*self.compile_argv, *itertools.chain.from_iterable(extra))
 
     def run_command(self, limits: Limits) -> tuple[str, ...]:
         """`run_argv` for a run with these limits."""

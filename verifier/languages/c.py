@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from verifier.languages.base import Recipe
+from verifier.languages.base import Library, Recipe
 from verifier.types import Harness
+
+GMP = Library(
+    "gmp", "libgmp-dev", "/usr/include/*/gmp.h", r"#define __GNU_MP_VERSION(?:_\w+)?\s+(\d+)"
+)
+# gmp.h, gmpxx.h, and what of Boost wraps them.
+GMP_INCLUDED = rb'(?m)^[ \t]*#[ \t]*include[ \t]*[<"][^>"\n]*\bgmp(?:xx)?\.h'
 
 C = Recipe(
     name="c",
     title="C",
     family="native",
     packages=("gcc", "libc6-dev"),
+    libraries=(GMP,),
+    linked=((GMP_INCLUDED, ("-lgmp",)),),
     aliases=(
         "h",
         "ansic",

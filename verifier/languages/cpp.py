@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import dataclasses
 
-from verifier.languages.base import Recipe
+from verifier.languages.base import Library, Recipe
+from verifier.languages.c import GMP, GMP_INCLUDED
 from verifier.types import Harness
 
 # Where a sandbox may lay precompiled headers (`sandbox.namespaces.headers`); a folder that is not
@@ -36,6 +37,14 @@ CPP = Recipe(
     title="C++",
     family="native",
     packages=("g++", "libc6-dev"),
+    libraries=(
+        Library(
+            *("boost", "libboost-dev", "/usr/include/boost/version.hpp"),
+            r'#define BOOST_LIB_VERSION "(\d+)_(\d+)',
+        ),
+        GMP,
+    ),
+    linked=((GMP_INCLUDED, ("-lgmpxx", "-lgmp")),),
     sandbox_fusion=("cpp",),
     source_name="main.cpp",
     run_harness=Harness.EXEC,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from verifier.languages.base import BIG_COMPILE_LIMITS, Recipe
+from verifier.languages.base import BIG_COMPILE_LIMITS, Library, Recipe
 from verifier.types import Harness
 
 HASKELL = Recipe(
@@ -11,6 +11,13 @@ HASKELL = Recipe(
     aliases=("hs", "ghc", "runhaskell"),
     family="functional",
     packages=("ghc",),
+    libraries=tuple(
+        Library(
+            *(name, f"libghc-{name}-dev", f"/var/lib/ghc/package.conf.d/{name}-[0-9]*.conf"),
+            rf"/{name}-([\d.]+)\.conf",
+        )
+        for name in ("vector", "unordered-containers", "split", "random")
+    ),
     source_name="main.hs",
     run_harness=Harness.EXEC,
     compile_argv=(

@@ -6,7 +6,7 @@ import dataclasses
 import re
 
 from verifier.languages import jar
-from verifier.languages.base import BIG_COMPILE_LIMITS, Recipe
+from verifier.languages.base import BIG_COMPILE_LIMITS, Library, Recipe
 from verifier.types import Harness
 
 # Comments, strings and character literals: none of them can declare a class. Possessive in effect:
@@ -45,6 +45,13 @@ JAVA = _JavaRecipe(
     title="Java",
     family="jvm",
     packages=("default-jdk-headless",),
+    libraries=(
+        *(Library("junit4", "junit4", "/usr/share/java/junit4-*.jar", r"junit4-([\d.]+)\.jar"),),
+        Library(
+            *("junit5", "junit5", "/usr/share/java/junit-jupiter-api-*.jar"),
+            r"-api-([\d.]+)\.jar",
+        ),
+    ),
     sandbox_fusion=("java",),
     aliases=(
         "java8",

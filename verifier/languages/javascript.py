@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from verifier.languages.base import Recipe
+from verifier.languages.base import Library, Recipe
 from verifier.types import Harness
 
 # Node writes to a pipe without waiting for its reader: what a program prints piles up in its
@@ -36,11 +36,20 @@ HEAP_MARKS = (
     b"Array buffer allocation failed",
 )
 
+# Where Debian's own node looks for libraries; another one is told.
+NODE_ENV = (("NODE_PATH", "/usr/share/nodejs"),)
+NODE_LIBRARIES = tuple(
+    Library(name, package, f"/usr/share/nodejs/{name}/package.json", r'"version": "([^"]+)"')
+    for name, package in (("lodash", "node-lodash"), ("jest", "jest"))
+)
+
 JAVASCRIPT = Recipe(
     name="javascript",
     title="JavaScript",
     family="web",
     packages=("nodejs",),
+    libraries=NODE_LIBRARIES,
+    env=NODE_ENV,
     sandbox_fusion=("nodejs",),
     aliases=("js", "node", "nodejs", "node.js", "ecmascript", "es6", "mjs", "cjs"),
     source_name="main.js",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from verifier.languages.base import Recipe
+from verifier.languages.base import Library, Recipe
 from verifier.types import Harness
 
 # Messages once, and not in the output.
@@ -13,6 +13,11 @@ PHP = Recipe(
     aliases=("php7", "php8", "php-cli", "php8.2"),
     family="scripts",
     packages=("php-cli",),
+    # An extension has the version of PHP; its settings are there where it is loaded.
+    libraries=tuple(
+        Library(name, f"php-{name}", f"/etc/php/*/cli/conf.d/*-{name}.ini", r"/php/([\d.]+)/")
+        for name in ("gmp", "mbstring")
+    ),
     sandbox_fusion=("php",),
     source_name="main.php",
     run_harness=Harness.EXEC,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from verifier.languages.base import COMPILE_LIMITS, Recipe
+from verifier.languages.base import COMPILE_LIMITS, Library, Recipe
 from verifier.types import Harness
 
 PYTHON = Recipe(
@@ -12,6 +12,12 @@ PYTHON = Recipe(
     title="Python",
     family="python",
     packages=("python3",),
+    libraries=tuple(
+        Library(name, f"python3-{name}")
+        for name in (
+            *("numpy", "scipy", "pandas", "sympy", "networkx", "sortedcontainers", "pytest"),
+        )
+    ),
     sandbox_fusion=("python",),
     aliases=(
         "py",

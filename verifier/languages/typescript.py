@@ -7,7 +7,14 @@ A type check reads the library's declarations first: 4 s of CPU for a program of
 from __future__ import annotations
 
 from verifier.languages.base import Recipe
-from verifier.languages.javascript import HEAP_MARKS, OUTPUTS, RUN_ARGV, compile_argv
+from verifier.languages.javascript import (
+    HEAP_MARKS,
+    NODE_ENV,
+    NODE_LIBRARIES,
+    OUTPUTS,
+    RUN_ARGV,
+    compile_argv,
+)
 from verifier.types import Harness
 
 _BUILD = r"""
@@ -41,6 +48,8 @@ TYPESCRIPT = Recipe(
     aliases=("ts", "tsx", "tsc", "mts", "cts", "ts-node"),
     family="web",
     packages=("nodejs", "node-typescript"),
+    libraries=NODE_LIBRARIES,
+    env=NODE_ENV,
     sandbox_fusion=("typescript",),
     source_name="main.ts",
     run_harness=Harness.EXEC,

@@ -202,6 +202,10 @@ class Sandbox(Protocol):
         """Canonical language name -> version, for the languages whose toolchain is there."""
         ...
 
+    async def packages(self) -> dict[str, dict[str, str]]:
+        """Of these languages, the libraries that are there for programs: name -> version."""
+        ...
+
 
 @runtime_checkable
 class ElasticSandbox(Sandbox, Protocol):

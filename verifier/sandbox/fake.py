@@ -52,6 +52,7 @@ class FakeSandbox:
         fail_opens: So many calls of `open_slot` raise `BackendError`, the first ones.
         compile_gate: Every compilation waits for it.
         toolchains: Language -> version.
+        packages: Language -> library -> version.
         missing: Guarantees that do not hold.
         recording: Keep every job in `compiles` and `runs`: a long run would fill the memory.
 
@@ -75,6 +76,7 @@ class FakeSandbox:
         fail_opens: int = 0,
         compile_gate: asyncio.Event | None = None,
         toolchains: Mapping[str, str] | None = None,
+        packages: Mapping[str, dict[str, str]] | None = None,
         missing: Collection[GuaranteeName] = (),
         recording: bool = True,
     ) -> None:
@@ -89,6 +91,7 @@ class FakeSandbox:
         self._toolchains = dict(
             toolchains if toolchains is not None else {"python": "fake", "cpp": "fake"}
         )
+        self._packages = dict(packages or {})
         self._missing = frozenset(missing)
         self._recording = recording
         self._begun = 0
@@ -146,6 +149,10 @@ class FakeSandbox:
     async def toolchains(self) -> dict[str, str]:
         """As scripted."""
         return dict(self._toolchains)
+
+    async def packages(self) -> dict[str, dict[str, str]]:
+        """As scripted."""
+        return dict(self._packages)
 
     async def do_compile(self, job: CompileJob) -> CompileFacts:
         """Record and answer one compilation."""

@@ -85,6 +85,10 @@ class ProcessSandbox:
             if all(map(shutil.which, recipe.programs))
         }
 
+    async def packages(self) -> dict[str, dict[str, str]]:
+        """Not looked for."""
+        return {}
+
 
 @dataclass(slots=True)
 class _Running:

@@ -1,19 +1,20 @@
-"""Which toolchains a slot has: asked inside of it, in one run."""
+"""Which toolchains a slot has, and which of their libraries: asked inside of it, in one run."""
 
 from __future__ import annotations
 
 import dataclasses
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from verifier.languages import Recipe
 from verifier.sandbox.base import CompileJob, RunJob, Slot
 from verifier.sandbox.probe import PROBE_LIMITS
 from verifier.types import Harness
 
+# A version command waits for files more than it computes, and there are thirty of them.
 _SCRIPT = b"""
-import json, shutil, subprocess, sys
-found, said = {}, {}
+import concurrent.futures, glob, importlib.metadata, itertools, json, re, shutil, subprocess, sys
 def first_line(argv):
     try:
         done = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, timeout=20)
@@ -21,27 +22,66 @@ def first_line(argv):
         return None
     lines = (done.stdout or done.stderr).decode("utf-8", "replace").strip().splitlines()
     return lines[0] if lines else "unknown"
-for name, (version, needs) in json.load(sys.stdin).items():
-    if all(map(shutil.which, needs)):
-        key = tuple(version)
-        if key not in said:
-            said[key] = first_line(version)
-        if said[key] is not None:
-            found[name] = said[key]
-print(json.dumps(found))
+def library(name, files, pattern):
+    if not files:
+        try:
+            return importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            return None
+    for path in sorted(glob.glob(files)):
+        with open(path, encoding="latin-1") as file:
+            for text in (path, file.read(1 << 20)):
+                found = [m.groups() for m in re.finditer(pattern, text)]
+                if found:
+                    return ".".join(itertools.chain.from_iterable(found))
+    return None
+wanted = json.load(sys.stdin)
+there = {n: w for n, w in wanted.items() if all(map(shutil.which, w["needs"]))}
+commands = sorted({tuple(w["version"]) for w in there.values()})
+with concurrent.futures.ThreadPoolExecutor(4) as pool:
+    said = dict(zip(commands, pool.map(first_line, commands)))
+versions, packages = {}, {}
+for name, w in there.items():
+    version = said[tuple(w["version"])]
+    if version is None:
+        continue
+    versions[name] = version
+    found = {one[0]: library(*one) for one in w["libraries"]}
+    packages[name] = {key: value for key, value in found.items() if value}
+print(json.dumps({"versions": versions, "packages": packages}))
 """
 _LIMITS = dataclasses.replace(
     PROBE_LIMITS, cpu_time_s=30.0, wall_time_s=60.0, memory_bytes=1024**3, processes=256
 )
 
 
-async def probe_versions(slot: Slot, recipes: Mapping[str, Recipe]) -> dict[str, str]:
-    """Canonical language -> first line of what its version command prints."""
-    wanted = {name: (recipe.version_argv, recipe.programs) for name, recipe in recipes.items()}
+@dataclass(frozen=True, slots=True)
+class Toolchains:
+    """What was found.
+
+    Attributes:
+        versions: Canonical language -> first line of what its version command prints.
+        packages: Canonical language -> library -> version, of the recipe's that are there.
+    """
+
+    versions: dict[str, str] = field(default_factory=dict)
+    packages: dict[str, dict[str, str]] = field(default_factory=dict)
+
+
+async def probe_versions(slot: Slot, recipes: Mapping[str, Recipe]) -> Toolchains:
+    """Ask a slot."""
+    wanted = {
+        name: {
+            "version": recipe.version_argv,
+            "needs": recipe.programs,
+            "libraries": [(one.name, one.files, one.version) for one in recipe.libraries],
+        }
+        for name, recipe in recipes.items()
+    }
     compiled = await slot.compile(CompileJob(Harness.PYTHON, {"main.py": _SCRIPT}, (), (), _LIMITS))
     job = RunJob(Harness.PYTHON, compiled.artifact, (), [json.dumps(wanted).encode()], _LIMITS)
-    found: dict[str, str] = {}
+    found = Toolchains()
     async for facts in slot.run(job):
         if facts.exit_code == 0:
-            found = json.loads(facts.stdout)
+            found = Toolchains(**json.loads(facts.stdout))
     return found

@@ -17,7 +17,7 @@ from verifier.sandbox import accept as acceptance
 from verifier.sandbox.base import Guarantee, Slot
 from verifier.sandbox.probe import Probe, probe
 from verifier.sandbox.runner_slot import RunnerSlot
-from verifier.sandbox.versions import probe_versions
+from verifier.sandbox.versions import Toolchains, probe_versions
 
 
 class WarmSandbox(ABC):
@@ -40,7 +40,7 @@ class WarmSandbox(ABC):
         self._spare: RunnerSlot | None = None
         self._probe: Probe | None = None
         self._counters: frozenset[str] = frozenset()
-        self._versions: dict[str, str] | None = None
+        self._found: Toolchains | None = None
         self.compiles_in_run = True
         self._opened = 0
 
@@ -74,16 +74,23 @@ class WarmSandbox(ABC):
 
     async def toolchains(self) -> dict[str, str]:
         """See `Sandbox.toolchains`: asked in a slot."""
-        if self._versions is None:
+        return (await self._ask()).versions
+
+    async def packages(self) -> dict[str, dict[str, str]]:
+        """See `Sandbox.packages`: asked with the toolchains."""
+        return (await self._ask()).packages
+
+    async def _ask(self) -> Toolchains:
+        if self._found is None:
             slot = await self._take()
             try:
-                self._versions = await probe_versions(slot, RECIPES)
+                self._found = await probe_versions(slot, RECIPES)
             finally:
                 if self._spare is None and slot.healthy:
                     self._spare = slot
                 else:
                     await slot.close()
-        return self._versions
+        return self._found
 
     async def open_slot(self, cpu: int | None = None) -> Slot:
         """See `Sandbox.open_slot`."""

@@ -74,6 +74,10 @@ class Lent:
         """The sandbox's."""
         return await self._sandbox.toolchains() if self._ask else {}
 
+    async def packages(self) -> dict[str, dict[str, str]]:
+        """The sandbox's."""
+        return await self._sandbox.packages() if self._ask else {}
+
 
 class Arena:
     """One engine, one slot and its partner, and what they looked like when they were new."""

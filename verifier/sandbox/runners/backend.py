@@ -27,7 +27,7 @@ from verifier.sandbox.probe import probe
 from verifier.sandbox.runners import folder, promises
 from verifier.sandbox.runners.folder import BusyError, Found
 from verifier.sandbox.runners.slot import SidecarSlot
-from verifier.sandbox.versions import probe_versions
+from verifier.sandbox.versions import Toolchains, probe_versions
 
 logger = logging.getLogger(__name__)
 
@@ -85,7 +85,7 @@ class RunnerSandbox:
         self._taken: dict[Path, SidecarSlot | None] = {}
         self._left_alone: dict[Path, tuple[tuple[int, int], float, str]] = {}
         self._spare: SidecarSlot | None = None
-        self._versions: dict[str, str] | None = None
+        self._found: Toolchains | None = None
         self._changed: Callable[[int], None] = lambda _: None
         self._watching: asyncio.Task[None] | None = None
         self._freed = asyncio.Event()
@@ -118,16 +118,23 @@ class RunnerSandbox:
 
     async def toolchains(self) -> dict[str, str]:
         """See `Sandbox.toolchains`: asked in one of them; they are of one image."""
-        if self._versions is None:
+        return (await self._ask()).versions
+
+    async def packages(self) -> dict[str, dict[str, str]]:
+        """See `Sandbox.packages`: asked with the toolchains."""
+        return (await self._ask()).packages
+
+    async def _ask(self) -> Toolchains:
+        if self._found is None:
             slot = await self._take(None)
             try:
-                self._versions = await probe_versions(slot, RECIPES)
+                self._found = await probe_versions(slot, RECIPES)
             finally:
                 if self._spare is None and slot.healthy:
                     self._spare = slot
                 else:
                     await slot.close()
-        return self._versions
+        return self._found
 
     async def open_slot(self, cpu: int | None = None) -> Slot:
         """See `Sandbox.open_slot`."""
