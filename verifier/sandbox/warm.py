@@ -40,7 +40,7 @@ class WarmSandbox(ABC):
         self._spare: RunnerSlot | None = None
         self._probe: Probe | None = None
         self._counters: frozenset[str] = frozenset()
-        self._found: Toolchains | None = None
+        self._toolchains: Toolchains | None = None
         self.compiles_in_run = True
         self._opened = 0
 
@@ -81,16 +81,16 @@ class WarmSandbox(ABC):
         return (await self._ask()).packages
 
     async def _ask(self) -> Toolchains:
-        if self._found is None:
+        if self._toolchains is None:
             slot = await self._take()
             try:
-                self._found = await probe_versions(slot, RECIPES)
+                self._toolchains = await probe_versions(slot, RECIPES)
             finally:
                 if self._spare is None and slot.healthy:
                     self._spare = slot
                 else:
                     await slot.close()
-        return self._found
+        return self._toolchains
 
     async def open_slot(self, cpu: int | None = None) -> Slot:
         """See `Sandbox.open_slot`."""

@@ -85,7 +85,7 @@ class RunnerSandbox:
         self._taken: dict[Path, SidecarSlot | None] = {}
         self._left_alone: dict[Path, tuple[tuple[int, int], float, str]] = {}
         self._spare: SidecarSlot | None = None
-        self._found: Toolchains | None = None
+        self._toolchains: Toolchains | None = None
         self._changed: Callable[[int], None] = lambda _: None
         self._watching: asyncio.Task[None] | None = None
         self._freed = asyncio.Event()
@@ -125,16 +125,16 @@ class RunnerSandbox:
         return (await self._ask()).packages
 
     async def _ask(self) -> Toolchains:
-        if self._found is None:
+        if self._toolchains is None:
             slot = await self._take(None)
             try:
-                self._found = await probe_versions(slot, RECIPES)
+                self._toolchains = await probe_versions(slot, RECIPES)
             finally:
                 if self._spare is None and slot.healthy:
                     self._spare = slot
                 else:
                     await slot.close()
-        return self._found
+        return self._toolchains
 
     async def open_slot(self, cpu: int | None = None) -> Slot:
         """See `Sandbox.open_slot`."""
