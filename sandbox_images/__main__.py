@@ -31,7 +31,8 @@ IMAGES = ("runner", "gateway")
 EPILOG = """\
 examples:
   sandbox_images/build                         Python and C++, by the way that works here
-  sandbox_images/build --full                  with a JDK and node too
+  sandbox_images/build --full                  also Java, node, Go, Rust and more libraries
+  sandbox_images/build go rust                 these (and Python), as --family go,rust
   sandbox_images/build --all --tag verifier-sandbox:all        every language
   sandbox_images/build --base debian:bookworm-slim --with java --tag verifier-sandbox:java
   sandbox_images/build --force                 again, with today's package versions
@@ -51,9 +52,8 @@ def parse(argv: list[str]) -> argparse.Namespace:
     parser.add_argument(
         "images",
         nargs="*",
-        choices=[*IMAGES, []],
         metavar="IMAGE",
-        help=f"of {', '.join(IMAGES)} (default: runner)",
+        help=f"of {', '.join(IMAGES)} (default: runner), or toolchains for the runner's",
     )
     way = parser.add_mutually_exclusive_group()
     way.add_argument(
@@ -89,7 +89,12 @@ def parse(argv: list[str]) -> argparse.Namespace:
         "--no-header", action="store_true", help="without the precompiled bits/stdc++.h (100 MB)"
     )
     parser.add_argument("--force", action="store_true", help="build even when the image is there")
-    return parser.parse_args(argv)
+    args = parser.parse_args(argv)
+    toolchains = [name for name in args.images if name not in IMAGES]
+    args.family = [*(args.family or ()), *toolchains] or None
+    images = [name for name in IMAGES if name in args.images]
+    args.images = images if images and not toolchains else list(dict.fromkeys(("runner", *images)))
+    return args
 
 
 def main(argv: list[str]) -> int:
@@ -99,7 +104,7 @@ def main(argv: list[str]) -> int:
         0 when the image is there at the end, 1 when it is not, 2 for a wrong command line.
     """
     args = parse(argv)
-    images, tag = args.images or ["runner"], args.tag
+    images, tag = args.images, args.tag
     try:
         families = resolve_families(wanted(args))
         if tag and len(images) > 1:

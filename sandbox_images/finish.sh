@@ -29,6 +29,13 @@ rm -rf /usr/share/man/* /usr/share/info/* /usr/share/locale/* /usr/share/lintian
     /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/cache/ldconfig/* /var/log/* \
     /root/.cache /tmp/* /var/tmp/*
 
+# What no program is compiled or run with: libraries to link into other things than programs (Python and
+# OpenBLAS as archives, the compilers of Go, Haskell and OCaml as libraries), the modules that `jlink` makes
+# other JDKs of, the tests of Go itself, and a compiler that scipy's package asks for and scipy does not.
+rm -rf /usr/lib/python3*/config-*/*.a /usr/lib/*/openblas-*/*.a /usr/lib/python3/dist-packages/pythran \
+    /usr/lib/jvm/*/jmods /usr/share/go-*/test /usr/share/go-*/api /usr/lib/go-*/pkg/linux_*/cmd \
+    /usr/lib/ghc/ghc-[0-9]*/*.a /usr/lib/ghc/Cabal-*/*.a /usr/lib/ocaml/compiler-libs
+
 # What the docker backend needs: it mounts the runner and starts it with this interpreter.
 test -x /usr/bin/python3 || {
     echo "finish.sh: this image has no /usr/bin/python3" >&2

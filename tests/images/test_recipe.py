@@ -44,6 +44,8 @@ def test_unknown_family_names_the_known():
         (["--full"], recipe.FULL_FAMILIES),
         (["--all"], tuple(recipe.FAMILIES)),
         (["--family", "python"], ("python",)),
+        (["go", "rust"], ("python", "go", "rust")),
+        (["go", "gateway", "--with", "boost"], ("python", "native-libraries", "go")),
         (["--family", "jvm", "--with", "node"], ("python", "jvm", "web")),
     ],
 )
@@ -51,9 +53,23 @@ def test_families_of_a_command_line(argv, families):
     assert resolve_families(command.wanted(command.parse(argv))) == families
 
 
-def test_wrong_family_on_the_command_line_is_exit_code_2(capsys):
-    assert command.main(["--family", "cobol"]) == 2
-    assert "known:" in capsys.readouterr().err
+@pytest.mark.parametrize("words", [["--family", "cobol"], ["cobol"], ["gateway", "cobol"]])
+def test_wrong_family_on_the_command_line_is_exit_code_2(words, capsys):
+    assert command.main(words) == 2
+    assert "'cobol'; known:" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "images"),
+    [
+        ([], ["runner"]),
+        (["gateway"], ["gateway"]),
+        (["gateway", "runner"], ["runner", "gateway"]),
+        (["go", "gateway"], ["runner", "gateway"]),
+    ],
+)
+def test_images_of_a_command_line(words, images):
+    assert command.parse(words).images == images
 
 
 # ---------------------------------------------------------------- the digest

@@ -29,18 +29,16 @@ from verifier.cli.common import (
 from verifier.cli.languages import try_languages
 
 RECIPES = Path(__file__).resolve().parents[2] / "sandbox_images"
-FAMILIES = {
-    "runner": "what programs run in: toolchains, and nothing of ours",
-    "gateway": "the gateway, for docker-compose.yml and Kubernetes",
-}
+IMAGES = ("runner", "gateway")
 LABEL = "sandbox-verifier.recipe"
+LABEL_FAMILIES = "sandbox-verifier.families"
 
-images = typer.Typer(help="Container images: build them, list them.", no_args_is_help=True)
+images = typer.Typer(help="Container images: build, list, verify them.", no_args_is_help=True)
 
 
 @images.callback()
 def _images() -> None:
-    """Container images: build them, list them."""
+    """Container images: build, list, verify them."""
 
 
 @images.command()
@@ -48,7 +46,20 @@ def build(
     families: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[FAMILY]...", help="Of runner and gateway. Default: both.", show_default=False
+            metavar="[FAMILY]...",
+            help="Families of toolchains for the image that programs run in (jvm, go, ...: "
+            "docs/images.md), or `runner` for its default, or `gateway`. Default: the last two.",
+            show_default=False,
+        ),
+    ] = None,
+    tag: Annotated[
+        str | None,
+        typer.Option(
+            "--tag",
+            metavar="NAME",
+            help="Name of the image, where it is one. Default: verifier-sandbox:latest, or "
+            "verifier-gateway:latest.",
+            show_default=False,
         ),
     ] = None,
     base: Annotated[
@@ -64,8 +75,10 @@ def build(
         ),
     ] = False,
     full: Annotated[
-        bool, typer.Option("--full", help="All toolchains in the runner's image.")
+        bool,
+        typer.Option("--full", help="The toolchains that training data ask for."),
     ] = False,
+    every: Annotated[bool, typer.Option("--all", help="All toolchains.")] = False,
     sbom: Annotated[
         Path | None,
         typer.Option(
@@ -80,11 +93,8 @@ def build(
 ) -> None:
     """Build images, those that are not up to date.
 
-    Without --base and --bootstrap it takes the way that works here.
+    Without --base and --bootstrap it takes the way that works here. Python is in every image.
     """
-    wanted = families or list(FAMILIES)
-    if unknown := [name for name in wanted if name not in FAMILIES]:
-        fail(ExitCode.USAGE, f"there is no family {unknown[0]!r}; there are {', '.join(FAMILIES)}")
     if base and bootstrap:
         fail(ExitCode.USAGE, "--base and --bootstrap exclude each other")
     if not (RECIPES / "build").is_file():
@@ -93,9 +103,11 @@ def build(
             "this installation has no recipes for images: they are in a source checkout",
             "sandbox_images/build runner gateway    (there)",
         )
-    words = [*wanted, *(["--base", base] if base else []), *(["--sbom", str(sbom)] if sbom else [])]
-    words += [f"--{name}" for name, on in (("bootstrap", bootstrap), ("full", full)) if on]
-    words += ["--force"] if force else []
+    words = list(families or IMAGES)
+    for option, value in (("--base", base), ("--tag", tag), ("--sbom", sbom)):
+        words += [option, str(value)] if value else []
+    flags = {"bootstrap": bootstrap, "full": full, "all": every, "force": force}
+    words += [f"--{name}" for name, on in flags.items() if on]
     env = {**os.environ, "PYTHON": sys.executable}
     done = subprocess.run([str(RECIPES / "build"), *words], env=env, check=False)
     raise typer.Exit(done.returncode)
@@ -136,6 +148,7 @@ def list_images(as_json: JsonOption = False) -> None:
             "id": row["ID"],
             "size": row["Size"],
             "created": row["CreatedSince"],
+            "families": _families(row["ID"]),
         }
         for row in rows
         if row["Repository"] != "<none>"
@@ -143,7 +156,19 @@ def list_images(as_json: JsonOption = False) -> None:
     if as_json:
         typer.echo(json.dumps(found, indent=2))
         return
-    table = Table("image", "id", "size", "created", box=None)
+    table = Table("image", "id", "size", "created", "families", box=None)
     for one in found:
         table.add_row(*one.values())
     console().print(table if found else "none; build them: verifier images build")
+
+
+def _families(image: str) -> str:
+    """The families of toolchains in an image, with commas; "" of the gateway's."""
+    label = f'{{{{index .Config.Labels "{LABEL_FAMILIES}"}}}}'
+    done = subprocess.run(
+        ["docker", "image", "inspect", "--format", label, image],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return done.stdout.strip()
