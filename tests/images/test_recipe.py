@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from sandbox_images import __main__ as command
@@ -241,3 +243,11 @@ def test_families_have_the_libraries_of_the_languages():
         families = [f for f in recipe.FAMILIES if f.startswith(language.family or "none")]
         held = {package for family in families for package in recipe.FAMILIES[family]}
         assert {library.package for library in language.libraries} <= held, language.name
+
+
+def test_ci_gives_its_host_what_its_image_has():
+    text = (recipe.HERE.parent / ".ci" / "run").read_text()
+    needed = set(re.findall(r"(?m)^need (\S+)", text))
+    (libraries,) = re.findall(r"(?m)^for library in (.+); do$", text)
+    needed |= {f"python3-{name}" for name in libraries.split()}
+    assert set(ImageRecipe(recipe.FULL_FAMILIES, "").packages) <= needed
