@@ -251,3 +251,10 @@ def test_ci_gives_its_host_what_its_image_has():
     (libraries,) = re.findall(r"(?m)^for library in (.+); do$", text)
     needed |= {f"python3-{name}" for name in libraries.split()}
     assert set(ImageRecipe(recipe.FULL_FAMILIES, "").packages) <= needed
+
+
+def test_page_has_the_families():
+    page = (recipe.HERE.parent / "docs" / "images.md").read_text()
+    for family, packages in recipe.FAMILIES.items():
+        names = " ".join(f"`{name}`" for name, of in recipe.ALIASES.items() if of == family)
+        assert f"| {family} | {names} | `{' '.join(packages)}` |".replace("|  |", "| |") in page
