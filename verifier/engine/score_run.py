@@ -21,11 +21,11 @@ import contextlib
 import dataclasses
 import time
 from collections import deque
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass
 
 from verifier import judging, languages
-from verifier.engine import budget
+from verifier.engine import budget, called
 from verifier.engine.checkers import Given, Helper, check
 from verifier.engine.interactive import converse
 from verifier.engine.shares import Claim
@@ -90,6 +90,8 @@ class ScoreRun:
         self.claim = Claim(task.client_id, task.priority)
         self.pool = shop.pool
         self.recipe = shop.recipe(program.language)
+        # What lies beside the source of a program that is called.
+        self.files: Mapping[str, bytes] = {}
         self.checker: Helper | None = None
         self.interactor: Helper | None = None
         if checker := task.checker or task.suite.checker:
@@ -130,9 +132,10 @@ class ScoreRun:
             BackendError: There are no slots, or no toolchain.
             HelperError: The checker or the interactor failed, twice.
         """
-        kind = self.task.suite.kind
-        if kind is not SuiteKind.STDIN and self.recipe.run_harness is Harness.EXEC:
-            raise BackendError(f"{kind.value} suites are not implemented for {self.recipe.name}")
+        if called.by_driver(self.task.suite.kind, self.recipe):
+            made = await called.completed(self.program, self.recipe, self.task.suite)
+            self.recipe, self.files = made.recipe, made.files
+            self.program = dataclasses.replace(self.program, source=made.source)
         holder: list[Slot] = []
         try:
             if not await self._compile(holder):
@@ -191,7 +194,12 @@ class ScoreRun:
             began = time.monotonic()
             try:
                 self.compiled = await self.shop.compiled(
-                    self.program, self.recipe, holder, self.claim, limits=self.limits
+                    self.program,
+                    self.recipe,
+                    holder,
+                    self.claim,
+                    files=self.files,
+                    limits=self.limits,
                 )
             except SlotError as e:
                 self.shop.fault(e)
@@ -457,9 +465,10 @@ class ScoreRun:
         suite, artifact = self.task.suite, self.compiled.artifact
         if suite.kind is SuiteKind.ASSERT and suite.trust is Trust.ISOLATED:
             return run_tests(self.pool, slot, artifact, suite, batch, self.limits)
-        harness = (
-            self.recipe.run_harness if suite.kind is SuiteKind.STDIN else HARNESSES[suite.kind]
-        )
+        harness = self.recipe.run_harness
+        by_driver = called.by_driver(suite.kind, self.recipe)
+        if suite.kind is not SuiteKind.STDIN and not by_driver:
+            harness = HARNESSES[suite.kind]
         before = suite.preamble + "\0" if suite.preamble else ""
         inputs = [
             (before + case.test).encode("utf-8", "surrogateescape")
@@ -468,6 +477,8 @@ class ScoreRun:
             for case in (suite.cases[i] for i in batch)
         ]
         job = run_job(self.recipe, harness, artifact, inputs, self.limits, suite.fn_name or "")
+        if by_driver:
+            job = called.call_job(job)
         return slot.run(job)  # type: ignore[return-value]  # an async generator in every backend
 
     def _all(self) -> list[CaseResult]:

@@ -138,6 +138,9 @@ def _judge_value(
         wanted = _json.loads(case.expected or b"")
     except ValueError as error:
         raise SuiteError(f"outputs[{index}]", f"not JSON: {excerpt(str(error))}") from None
+    if got is None and wanted is not None and "in_place" in record:
+        # A function that returns nothing (`void`) answers by what it has made of its argument.
+        got = record["in_place"]
     if comparator.name == "verl-sf":
         match = compare(to_utf8(compat.verl_sf_text(got)), case.expected or b"", comparator)
     elif comparator.name == "prime":

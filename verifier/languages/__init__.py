@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from verifier.languages.base import Library, Recipe
+from verifier.languages.base import CalledProgram, Library, Recipe
 from verifier.languages.registry import RECIPES, get, of_sandbox_fusion, resolve, written_as
 
-__all__ = ["RECIPES", "Library", "Recipe", "get", "of_sandbox_fusion", "resolve", "written_as"]
+__all__ = [
+    "RECIPES",
+    "CalledProgram",
+    "Library",
+    "Recipe",
+    "get",
+    "of_sandbox_fusion",
+    "resolve",
+    "written_as",
+]

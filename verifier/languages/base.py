@@ -12,8 +12,11 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 
+from verifier.languages.calls.base import PATHS, Calls, Target, spellings
+from verifier.languages.source import tidied
 from verifier.types import Harness, Killer, Limits, RunFacts
 
 # Of a compiler, where a language does not say otherwise.
@@ -64,6 +67,21 @@ class Library:
 
 
 @dataclass(frozen=True, slots=True)
+class CalledProgram:
+    """A program with a driver around it.
+
+    Attributes:
+        recipe: How it is compiled and run.
+        source: What is compiled.
+        files: What lies beside the source.
+    """
+
+    recipe: Recipe
+    source: bytes
+    files: Mapping[str, bytes]
+
+
+@dataclass(frozen=True, slots=True)
 class Recipe:
     """How one language is compiled and run.
 
@@ -104,6 +122,8 @@ class Recipe:
             it would be on a machine that has more.
         stack_overflow: How endless recursion shows.
         notes: What else a person should know, for the page of languages.
+        calls: What makes its programs answer calls (`verifier.languages.calls`). The PYTHON
+            harness has its own.
     """
 
     name: str
@@ -132,6 +152,7 @@ class Recipe:
     memory_marks: tuple[bytes, ...] = ()
     stack_overflow: str = "SIGSEGV"
     notes: str = ""
+    calls: Calls | None = None
 
     def file_name(self, source: bytes) -> str:
         """The source's file name (Java's follows its public class; the others are fixed)."""
@@ -152,6 +173,33 @@ class Recipe:
         """`env` for a run, or a compiler, with these limits."""
         heap = self._heap(limits)
         return tuple((name, value.replace(_HEAP, heap)) for name, value in self.env)
+
+    def called(self, source: bytes, fn_name: str, arity: int) -> CalledProgram:
+        """A program of this language whose function is called.
+
+        Args:
+            source: As the response has it.
+            fn_name: The test's name of the function.
+            arity: How many arguments the test gives.
+
+        Raises:
+            ValueError: The language has no calls (a fault of the caller).
+        """
+        calls = self.calls
+        if calls is None:
+            raise ValueError(f"{self.name} has no calls")
+        text = tidied(source).decode("utf-8", "surrogateescape")
+        target = Target(spellings(fn_name), arity)
+        made = calls.complete(text, target)
+        names = target.names if calls.names_in_run else ()
+        name = calls.compiled_name or self.source_name
+        recipe = dataclasses.replace(
+            self,
+            compile_argv=tuple(name if w == self.source_name else w for w in self.compile_argv),
+            outputs=calls.outputs or self.outputs,
+            run_argv=(*(calls.run_argv or self.run_argv), *PATHS, *names),
+        )
+        return CalledProgram(recipe, made.source.encode("utf-8", "surrogateescape"), made.files)
 
     def told(self, facts: RunFacts) -> RunFacts:
         """The facts of a run, with a heap that was full as the memory limit that it is.

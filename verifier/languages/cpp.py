@@ -9,6 +9,7 @@ import dataclasses
 
 from verifier.languages.base import Library, Recipe
 from verifier.languages.c import GMP, GMP_INCLUDED
+from verifier.languages.calls.cpp import CPP_CALLS
 from verifier.types import Harness
 
 # Where a sandbox may lay precompiled headers (`sandbox.namespaces.headers`); a folder that is not
@@ -68,6 +69,7 @@ CPP = Recipe(
     self_test="#include <iostream>\n"
     "int main() { long a, b; std::cin >> a >> b; std::cout << a + b << '\\n'; }\n",
     notes="`-O2 -std=gnu++20`; the other standards by name. `bits/stdc++.h` is precompiled.",
+    calls=CPP_CALLS,
 )
 
 

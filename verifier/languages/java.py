@@ -7,6 +7,7 @@ import re
 
 from verifier.languages import jar
 from verifier.languages.base import BIG_COMPILE_LIMITS, Library, Recipe
+from verifier.languages.calls.java import java_calls
 from verifier.types import Harness
 
 # Comments, strings and character literals: none of them can declare a class. Possessive in effect:
@@ -93,4 +94,5 @@ JAVA = _JavaRecipe(
     ),
     compile_limits=dataclasses.replace(BIG_COMPILE_LIMITS, cpu_time_s=30.0, wall_time_s=60.0),
     extra_processes=jar.THREADS,
+    calls=java_calls(jar.RUN_ARGV),
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from verifier.languages.base import Library, Recipe
+from verifier.languages.calls.javascript import javascript_calls
 from verifier.types import Harness
 
 # Node writes to a pipe without waiting for its reader: what a program prints piles up in its
@@ -13,13 +14,13 @@ _PRELOADED = "blocking.js"
 
 # V8 reads the machine's memory and takes a part of it; its stack is 1 MB, which contest programs
 # recurse beyond (the thread has 512 MB, or the memory limit).
-RUN_ARGV = (
+NODE = (
     "node",
     "--max-old-space-size={heap_mb}",
     "--stack-size=65500",
     f"--require=/program/{_PRELOADED}",
-    "/program/main.js",
 )
+RUN_ARGV = (*NODE, "/program/main.js")
 OUTPUTS = ("main.js", _PRELOADED)
 
 
@@ -58,6 +59,7 @@ JAVASCRIPT = Recipe(
     outputs=OUTPUTS,
     run_argv=RUN_ARGV,
     version_argv=("node", "--version"),
+    calls=javascript_calls(NODE, OUTPUTS),
     self_test="const [a, b] = require('fs').readFileSync(0, 'utf8').split(' ').map(Number);\n"
     "console.log(a + b);\n",
     memory_marks=HEAP_MARKS,

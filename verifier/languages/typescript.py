@@ -7,8 +7,10 @@ A type check reads the library's declarations first: 4 s of CPU for a program of
 from __future__ import annotations
 
 from verifier.languages.base import Recipe
+from verifier.languages.calls.javascript import typescript_calls
 from verifier.languages.javascript import (
     HEAP_MARKS,
+    NODE,
     NODE_ENV,
     NODE_LIBRARIES,
     OUTPUTS,
@@ -65,6 +67,7 @@ TYPESCRIPT = Recipe(
         "/usr/share/nodejs/typescript/package.json",
     ),
     extra_processes=16,
+    calls=typescript_calls(NODE, OUTPUTS),
     self_test="declare const require: any;\n"
     "const [a, b]: number[] = require('fs').readFileSync(0, 'utf8').split(' ').map(Number);\n"
     "console.log(a + b);\n",

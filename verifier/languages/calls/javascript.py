@@ -1,0 +1,146 @@
+"""JavaScript and TypeScript: a line behind the answer hands over what it has declared.
+
+Neither language says at run time which arguments are linked lists or trees. A type in the signature
+does (TypeScript), or a `@param {ListNode} head` in the comment before the function, as LeetCode's
+stubs have it. Where there is neither, the names that it gives to nodes do, in an answer that uses
+`.next` or `.left`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+
+from verifier.languages.calls.base import Calls, Completed, Target, driver
+from verifier.languages.calls.text import JS_LIKE, closing, code_of, split
+
+# `export` is no part of a script. TypeScript's compiler removes it itself.
+_EXPORT = re.compile(
+    r"^([ \t]{0,8})export[ \t]+"
+    r"(?:default[ \t]+(?=(?:async[ \t]+)?function[ \t*]+\w|class[ \t]+\w))?"
+    r"(?=(?:async|function|class|const|let|var)\b)",
+    re.MULTILINE,
+)
+_DOC = re.compile(r"/\*\*(?:[^*]|\*(?!/))*\*/")
+_DOC_PARAM = re.compile(r"@param\s{1,9}\{([^}\n]{1,99})\}\s{1,9}\[?(\w{1,99})")
+_DOC_RETURN = re.compile(r"@returns?\s{1,9}\{([^}\n]{1,99})\}")
+_LISTS = re.compile(r"(?:head|list|l)[A-Z0-9]?|lists")
+_TREES = re.compile(r"(?:root|tree)\d?|p|q|subRoot|s|t|original|cloned|target")
+_HAND_OVER = """
+;module.exports = {{
+  names: {names},
+  found: [{found}],
+  Solution: typeof Solution === 'undefined' ? undefined : Solution,
+  exported: module.exports,
+  kinds: {kinds},
+  result: {result},
+}};
+"""
+
+
+def _javascript(source: str, target: Target) -> Completed:
+    return _typescript(_EXPORT.sub(lambda m: m[1], source), target)
+
+
+def _typescript(source: str, target: Target) -> Completed:
+    kinds, result = _kinds(source, target)
+    found = ", ".join(
+        f"typeof {name} === 'undefined' ? undefined : {name}" for name in target.names
+    )
+    return Completed(
+        source
+        + _HAND_OVER.format(
+            names=json.dumps(target.names),
+            found=found,
+            kinds=json.dumps(kinds),
+            result=json.dumps(result),
+        ),
+        {"call.js": _DRIVER},
+    )
+
+
+def _kinds(source: str, target: Target) -> tuple[list[str], str]:
+    """What the parameters are, and the result: see `argument` in call.js."""
+    code = code_of(source, JS_LIKE)
+    found = _parameters(code, target)
+    if found is None:
+        return [], ""
+    start, parameters, returns = found
+    doc = ""
+    for comment in _DOC.finditer(source, 0, start):
+        doc = comment[0]  # the last one before the function
+    documented = {name: kind for kind, name in _DOC_PARAM.findall(doc)}
+    kinds = []
+    for parameter in parameters:
+        name, _, kind = parameter.partition(":")
+        name = name.split("=")[0].strip(" ?.")
+        kind = kind.split("=")[0] or documented.get(name, "")
+        kinds.append(_kind(kind) if kind else _by_name(code, name))
+    if not returns and (match := _DOC_RETURN.search(doc)):
+        returns = match[1]
+    return kinds, _kind(returns)
+
+
+def _parameters(code: str, target: Target) -> tuple[int, list[str], str] | None:
+    """Where the function begins, its parameters, and its result's type."""
+    for name in target.names:
+        pattern = (
+            rf"\bfunction\s*\*?\s*{name}\s*(?:<[^()]*>)?\s*(?=\()"
+            rf"|\b{name}\s*(?::[^=\n]*)?=\s*(?:async\s*)?(?:function\b\s*\w*\s*)?(?=\()"
+            rf"|\b{name}\s*(?=\()"
+        )
+        for match in re.finditer(pattern, code):
+            end = closing(code, match.end())
+            after = re.compile(r"\)\s*(?::([^{=]*))?\s*(?:=>|\{)").match(code, end)
+            if after:  # it is declared there, not called
+                return match.start(), split(code[match.end() + 1 : end]), after[1] or ""
+        single = re.search(rf"\b{name}\s*=\s*(?:async\s*)?(\w+)\s*=>", code)
+        if single:
+            return single.start(), [single[1]], ""
+    return None
+
+
+def _kind(text: str) -> str:
+    """Of a type in TypeScript, or in a comment."""
+    kind = "list" if "ListNode" in text else "tree" if "TreeNode" in text else ""
+    return kind + "[]" if kind and ("[]" in text or "Array" in text) else kind
+
+
+def _by_name(code: str, name: str) -> str:
+    if re.search(r"\.\s?next\b", code) and _LISTS.fullmatch(name):
+        return "list[]" if name == "lists" else "list"
+    if re.search(r"\.\s?left\b", code) and _TREES.fullmatch(name):
+        return "tree"
+    return ""
+
+
+_DRIVER = driver("call.js").encode()
+_SIGNATURES = (
+    "a function or a constant that is one, or a method of `Solution`; a promise is waited for"
+)
+_TYPES = (
+    "what JSON has; an integer beyond 2^53 that a number cannot hold is a `BigInt`; results may be "
+    "`Map`s and typed arrays; nodes by "
+)
+
+
+def javascript_calls(node: tuple[str, ...], outputs: tuple[str, ...]) -> Calls:
+    """JavaScript's, with the command of Node.js and what a program's artifact is."""
+    return Calls(
+        complete=_javascript,
+        outputs=(*outputs, "call.js"),
+        run_argv=(*node, "/program/call.js"),
+        signatures=_SIGNATURES,
+        types=_TYPES + "`@param {ListNode} head` in the comment, or by LeetCode's names",
+    )
+
+
+def typescript_calls(node: tuple[str, ...], outputs: tuple[str, ...]) -> Calls:
+    """TypeScript's, with the command of Node.js and what a program's artifact is."""
+    return Calls(
+        complete=_typescript,
+        outputs=(*outputs, "call.js"),
+        run_argv=(*node, "/program/call.js"),
+        signatures=_SIGNATURES,
+        types=_TYPES + "their types in the signature",
+    )
