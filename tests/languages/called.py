@@ -195,4 +195,106 @@ public class Solution {
     broken_says="Main.java:3: error: cannot find symbol",
 )
 
-ANSWERS = {"cpp": CPP, "java": JAVA, "javascript": JAVASCRIPT, "typescript": TYPESCRIPT}
+GO = Answers(
+    two_sum="""\
+func twoSum(nums []int, target int) []int {
+	fmt.Println("looking")
+	at := map[int]int{}
+	for i, n := range nums {
+		if j, has := at[target-n]; has {
+			return []int{j, i}
+		}
+		at[n] = i
+	}
+	panic("no pair")
+}
+
+func main() { fmt.Println("main") }
+""",
+    mixed="""\
+package solution // not main
+
+import "errors"
+
+/* type ListNode struct { Val int; Next *ListNode } */
+type Rows [][]string
+
+func mixed(big int64, ratio float64, flag bool, text string, rows Rows, head *ListNode,
+	root *TreeNode) (int64, float64, bool, string, Rows, *ListNode, *TreeNode, error) {
+	if text == "error" {
+		return 0, 0, false, "", nil, nil, nil, errors.New(strings.ToUpper(text))
+	}
+	for i, j := 0, len(rows)-1; i < j; i, j = i+1, j-1 {
+		rows[i], rows[j] = rows[j], rows[i]
+	}
+	return big + 1, ratio / 3, !flag, text + "!", rows, head, root, nil
+}
+""",
+    in_place="""\
+package main
+
+func rotate(nums []int) {
+	last := nums[len(nums)-1]
+	copy(nums[1:], nums)
+	nums[0] = last
+}
+""",
+    broken="package main\n\nfunc twoSum(a, b int) int { return nope }",
+    broken_says="main.go:3:36: undefined: nope",
+)
+
+RUST = Answers(
+    two_sum="""\
+impl Solution {
+    pub fn two_sum(nums: Vec<i32>, target: i32) -> Vec<i32> {
+        println!("looking");
+        let mut at: HashMap<i32, i32> = HashMap::new();
+        for (i, &n) in nums.iter().enumerate() {
+            if let Some(&j) = at.get(&(target - n)) {
+                return vec![j, i as i32];
+            }
+            at.insert(n, i as i32);
+        }
+        panic!("no pair");
+    }
+}
+
+fn main() {
+    std::process::exit(3);
+}
+""",
+    mixed="""\
+use std::cell::RefCell;
+use std::rc::Rc;
+
+// pub struct ListNode { pub val: i32, pub next: Option<Box<ListNode>> }
+type Rows = Vec<Vec<char>>;
+type Tree = Option<Rc<RefCell<TreeNode>>>;
+
+fn mixed<'a>(big: i64, ratio: f64, flag: bool, text: &'a str, mut rows: Rows,
+    head: Option<Box<ListNode>>, root: Tree,
+) -> (i64, f64, bool, String, Rows, Option<Box<ListNode>>, Tree) {
+    rows.reverse();
+    (big + 1, ratio / 3.0, !flag, format!("{}!", text), rows, head, root)
+}
+""",
+    in_place="""\
+struct Solution;
+impl Solution {
+    pub fn rotate(&self, nums: &mut Vec<i32>) {
+        nums.rotate_right(1);
+    }
+}
+""",
+    broken="impl Solution {\n    pub fn two_sum(a: i32, b: i32) -> i32 {\n        nope\n    }\n}",
+    broken_says="--> main.rs:3:9",
+)
+
+ANSWERS = {
+    "cpp": CPP,
+    "java": JAVA,
+    "javascript": JAVASCRIPT,
+    "typescript": TYPESCRIPT,
+    "go": GO,
+    "rust": RUST,
+}

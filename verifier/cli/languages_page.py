@@ -49,24 +49,24 @@ _FUSION = """\
 that is not run here, is answered with `SandboxError` and what to do instead.
 """
 _CALLS = """\
-A suite with a function's name (`fn_name`) calls it with JSON arguments and compares what it returns:
-see [datasets.md](datasets.md) for how such data looks. Python's functions are called by the warm
-interpreter. In the languages below a driver is put around the program: it converts the arguments to
-what the function takes and writes the result, as JSON, to a channel that is not standard output. In
-any other language such a suite is an infrastructure fault.
+A suite with a function's name (`fn_name`) calls it with JSON arguments and compares what it
+returns: see [datasets.md](datasets.md) for how such data looks. Python's functions are called by
+the warm interpreter. In the languages below a driver is put around the program: it converts the
+arguments to what the function takes and writes the result, as JSON, to a channel that is not
+standard output. In any other language such a suite is an infrastructure fault.
 
-- The function may be spelled in the data's way, in camelCase, in snake_case or in PascalCase: `twoSum`
-  finds Rust's `two_sum`.
+- The function may be spelled in the data's way, in camelCase, in snake_case or in PascalCase:
+  `twoSum` finds Rust's `two_sum`.
 - What LeetCode declares for an answer is declared here: its headers and imports, `ListNode` and
   `TreeNode` (lists of values; a tree's level by level with null for an absent node), Rust's `struct
   Solution`. An answer's own declarations go before these, and its own `main` is not run.
 - Whole numbers that do not fit the parameter's type, too few or too many arguments, a string for a
-  number: RUNTIME_ERROR, with a message that says so. So are an exception, and a program that does not
-  define the function. Compile errors have the line numbers of the answer.
-- A function that returns nothing (`void`, `undefined`) returns null, as Python's does. Where another
-  value is expected, it is its first argument that is compared, as the call has left it: LeetCode's
-  rule for problems that are solved in place. (Python's functions that return None have no such rule,
-  as in verl.)
+  number: RUNTIME_ERROR, with a message that says so. So are an exception, and a program that does
+  not define the function. Compile errors have the line numbers of the answer.
+- A function that returns nothing (`void`, `undefined`) returns null, as Python's does. Where
+  another value is expected, it is its first argument that is compared, as the call has left it:
+  LeetCode's rule for problems that are solved in place. (Python's functions that return None have
+  no such rule, as in verl.)
 - Results are held to what holds for Python's: plain data, 64 MiB and 200 levels at most. A set
   without an order is none.
 
@@ -81,8 +81,8 @@ It is one file of the package and one of its tests:
 2. Its Debian packages in a family of `sandbox_images/recipe.py`.
 3. `tests/languages/cells/NAME.py`: a program for each column of the matrix, or why there can be
    none. `python -m tests.languages.matrix NAME` tells what they get, and what is wrong with it.
-4. Where functions of it can be called: a `Calls` in `verifier/languages/calls`, named by the recipe,
-   and its answers in `tests/languages/called.py`.
+4. For call-based tests: a `Calls` in `verifier/languages/calls`, named by the recipe, and answers
+   in `tests/languages/called.py`.
 5. `verifier languages docs > docs/languages.md`, and `verifier languages verify NAME`.
 """
 

@@ -7,6 +7,7 @@ much as `-trimpath`) it is compiled anew for every program: 15 s instead of half
 from __future__ import annotations
 
 from verifier.languages.base import Recipe
+from verifier.languages.calls.go import GO_CALLS
 from verifier.types import Harness
 
 GO = Recipe(
@@ -40,6 +41,7 @@ GO = Recipe(
     # The runtime's threads, one more for each that is in a system call.
     extra_processes=16,
     memory_marks=(b"fatal error: runtime: out of memory", b"fatal error: runtime: cannot allocate"),
+    calls=GO_CALLS,
     stack_overflow="'stack exceeds 1000000000-byte limit', exit code 2, or memory limit",
     notes=("A panic is exit code 2. Goroutines run on one core (`GOMAXPROCS=1`)."),
 )

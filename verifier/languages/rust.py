@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from verifier.languages.base import Recipe
+from verifier.languages.calls.rust import RUST_CALLS
 from verifier.types import Harness
 
 RUST = Recipe(
@@ -27,6 +28,7 @@ RUST = Recipe(
     "    let sum: i64 = text.split_whitespace().map(|x| x.parse::<i64>().unwrap()).sum();\n"
     '    println!("{}", sum);\n}\n',
     memory_marks=(b"memory allocation of ",),
+    calls=RUST_CALLS,
     stack_overflow="SIGABRT",
     notes=("A panic is exit code 101. `-O`: no overflow checks."),
 )

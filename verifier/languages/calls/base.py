@@ -25,6 +25,11 @@ class Target:
     names: tuple[str, ...]
     arity: int
 
+    @property
+    def shown(self) -> str:
+        """The name for a message."""
+        return self.names[0] if self.names else "of that name"
+
 
 @dataclass(frozen=True, slots=True)
 class Completed:

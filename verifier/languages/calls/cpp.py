@@ -56,11 +56,8 @@ def _complete(source: str, target: Target) -> Completed:
         if mentions(code, name) and not defines_type(code, name)
     )
     entry = _entry(code, target)
-    if entry:
-        call = f"verifier_call::enter(&{entry}"
-    else:
-        call = f'verifier_call::missing("{next(iter(target.names), "of that name")}"'
-    text = _MAIN.format(head=head, call=call)
+    what = f"enter(&{entry}" if entry else f'missing("{target.shown}"'
+    text = _MAIN.format(head=head, call=f"verifier_call::{what}")
     return Completed(source, {"call.cpp": text.encode(), "call.h": _HEADER})
 
 
