@@ -44,11 +44,14 @@ class SuiteKind(str, Enum):
     CALL: `Suite.fn_name` is called with `Case.stdin` (a JSON list of arguments); the value it
         returns is compared with `Case.expected` (JSON).
     ASSERT: `Case.test` is Python source that raises when the program is wrong.
+    UNIT_TEST: a test framework runs `Suite.unit_tests` with the program, once; each case is the
+        test of that name.
     """
 
     STDIN = "stdin"
     CALL = "call"
     ASSERT = "assert"
+    UNIT_TEST = "unit_test"
 
 
 class Trust(str, Enum):
@@ -56,6 +59,16 @@ class Trust(str, Enum):
 
     ISOLATED = "isolated"
     IN_PROCESS = "in_process"
+
+
+class UnitTestStatus(str, Enum):
+    """What a test framework says of one test; NOT_COLLECTED where it says nothing."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    ERROR = "error"
+    SKIPPED = "skipped"
+    NOT_COLLECTED = "not_collected"
 
 
 class Killer(str, Enum):
@@ -172,7 +185,8 @@ class Program:
 class Case:
     """One test case. Which fields are set follows from the suite's kind (see `SuiteKind`).
 
-    `group` names its subtask, for the score policy of that name.
+    `group` names its subtask, for the score policy of that name; `name` is its test's, where it has
+    one.
     """
 
     stdin: bytes = b""
@@ -180,6 +194,7 @@ class Case:
     test: str | None = None
     weight: float = 1.0
     group: str = ""
+    name: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,6 +281,33 @@ class Interactor:
 
 
 @dataclass(frozen=True, slots=True)
+class UnitTests:
+    """Test files of the data, and where the program goes among them.
+
+    Attributes:
+        framework: One of `verifier.languages.MODES`.
+        files: Path (relative, with slashes) and content of each.
+        solution_file: Path that the program is written to.
+        language: What programs are written in.
+    """
+
+    framework: str
+    files: tuple[tuple[str, bytes], ...]
+    solution_file: str
+    language: str
+
+
+@dataclass(frozen=True, slots=True)
+class UnitTestResult:
+    """What became of one test in a run of its framework."""
+
+    name: str
+    status: UnitTestStatus
+    seconds: float | None = None
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Suite:
     """The test cases of one problem.
 
@@ -283,7 +325,8 @@ class Suite:
             the program's: helper functions of a prompt, set-up code.
         deterministic: Equal programs get equal verdicts. False where the tests draw lots, or look
             at the time: then no verdict on it is answered from a cache.
-        digest: Hex SHA-256 of all of the above: equal suites have equal digests.
+        unit_tests: Of a UNIT_TEST suite.
+        digest: Hex SHA-256 of all but itself: equal suites have equal digests.
     """
 
     kind: SuiteKind
@@ -297,6 +340,7 @@ class Suite:
     digest: str = ""
     interactor: Interactor | None = None
     deterministic: bool = True
+    unit_tests: UnitTests | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -363,7 +407,8 @@ class CompileFacts:
 class CaseResult:
     """The verdict on one case with the facts behind it. stdout and stderr are excerpts.
 
-    `rerun` says that a wall-clock kill under contention was run again alone before it counted.
+    `rerun` says that a wall-clock kill under contention was run again alone before it counted;
+    `name` is the case's.
     """
 
     index: int
@@ -381,6 +426,7 @@ class CaseResult:
     message: str = ""
     points: float | None = None
     rerun: bool = False
+    name: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -541,7 +587,7 @@ class RunTask:
 class RunOutcome:
     """What a `RunTask` gave. `status` is ACCEPTED when it exited with 0 within its limits.
 
-    `files` are those of `RunTask.fetch` that were there.
+    `files` are those of `RunTask.fetch` that were there, `tests` what a test framework reported.
     """
 
     status: Status
@@ -551,3 +597,4 @@ class RunOutcome:
     message: str = ""
     queue_s: float = 0.0
     files: tuple[tuple[str, bytes], ...] = ()
+    tests: tuple[UnitTestResult, ...] = ()

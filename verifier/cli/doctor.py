@@ -193,13 +193,13 @@ def _guarantee_table(found: Findings) -> Table:
 
 
 def _show_toolchains(found: Findings, out: Console) -> None:
-    from verifier.languages import RECIPES
+    from verifier.languages import PROBED
 
     table = Table(title="Languages", title_justify="left")
     table.add_column("language", no_wrap=True)
     table.add_column("toolchain")
     table.add_column("packages")
-    for name in sorted({*RECIPES, *found.toolchains}):
+    for name in sorted({*PROBED, *found.toolchains}):
         version = _escaped(found.toolchains.get(name, "")) or "[yellow]absent[/]"
         packages = ", ".join(" ".join(one) for one in found.packages.get(name, {}).items())
         table.add_row(name, version, _escaped(packages))

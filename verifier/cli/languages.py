@@ -92,7 +92,7 @@ async def try_languages(
     """
     from verifier.cli.scorers import open_engine
     from verifier.errors import BackendError
-    from verifier.languages import get
+    from verifier.languages import RECIPES, get
     from verifier.languages.base import SELF_TEST_STDIN, SELF_TEST_STDOUT
     from verifier.types import Program, RunTask, Status
 
@@ -108,7 +108,7 @@ async def try_languages(
     rows: list[dict[str, object]] = []
     try:
         there = engine.info().toolchains
-        for recipe in asked or [get(name) for name in there]:
+        for recipe in asked or [RECIPES[name] for name in there if name in RECIPES]:
             row: dict[str, object] = {
                 "language": recipe.name,
                 "version": there.get(recipe.name, ""),

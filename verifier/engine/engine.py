@@ -326,7 +326,9 @@ class Engine:
             request_id=task.request_id,
         )
         if found.program is None:
-            none = [CaseResult(i, Status.NO_CODE) for i in range(len(suite.cases))]
+            none = [
+                CaseResult(i, Status.NO_CODE, name=case.name) for i, case in enumerate(suite.cases)
+            ]
             return _scored(base, task, none, Timing(total_s=time.monotonic() - started))
         program = found.program
         runs: list[ScoreRun] = []
@@ -502,11 +504,12 @@ async def _within(deadline_s: float | None, work: Coroutine[Any, Any, T]) -> T:
 
 
 async def _extract(task: ScoreTask) -> extraction.Extracted:
-    entry = task.suite.fn_name
+    entry, unit = task.suite.fn_name, task.suite.unit_tests
+    language = unit.language if unit else task.language
 
     def work() -> extraction.Extracted:
         return extraction.extract(
-            task.response, language=task.language, entry_point=entry, policy=task.extraction_policy
+            task.response, language=language, entry_point=entry, policy=task.extraction_policy
         )
 
     if len(task.response) > EXTRACT_INLINE_BYTES:

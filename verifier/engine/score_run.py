@@ -31,6 +31,7 @@ from verifier.engine.interactive import converse
 from verifier.engine.shares import Claim
 from verifier.engine.shop import ATTEMPTS, Shop, contended
 from verifier.engine.tests import run_tests
+from verifier.engine.unit_tests import score_unit_tests
 from verifier.errors import BackendDownError, BackendError, SlotError
 from verifier.limits import MAX_LIMITS
 from verifier.sandbox import sources
@@ -89,9 +90,8 @@ class ScoreRun:
         self.limits = budget.run_limits(limits, task.policy)
         self.claim = Claim(task.client_id, task.priority)
         self.pool = shop.pool
-        self.recipe = shop.recipe(program.language)
-        # What lies beside the source of a program that is called.
-        self.files: Mapping[str, bytes] = {}
+        unit = task.suite.unit_tests
+        self.recipe = shop.recipe(unit.framework if unit else program.language)
         self.checker: Helper | None = None
         self.interactor: Helper | None = None
         if checker := task.checker or task.suite.checker:
@@ -132,13 +132,18 @@ class ScoreRun:
             BackendError: There are no slots, or no toolchain.
             HelperError: The checker or the interactor failed, twice.
         """
-        if called.by_driver(self.task.suite.kind, self.recipe):
+        kind = self.task.suite.kind
+        if kind is SuiteKind.UNIT_TEST:
+            await score_unit_tests(self)
+            return self._all()
+        files: Mapping[str, bytes] = {}
+        if called.by_driver(kind, self.recipe):
             made = await called.completed(self.program, self.recipe, self.task.suite)
-            self.recipe, self.files = made.recipe, made.files
+            self.recipe, files = made.recipe, made.files
             self.program = dataclasses.replace(self.program, source=made.source)
         holder: list[Slot] = []
         try:
-            if not await self._compile(holder):
+            if not await self.compile(holder, files):
                 return self._all()
             for judge in (self.checker, self.interactor):
                 if judge is not None:
@@ -155,7 +160,7 @@ class ScoreRun:
         try:
             while self._left():
                 if not holder:
-                    await self._take(holder)
+                    await self.take(holder)
                 await self._work(holder)
                 while self._helpers:
                     # Theirs may be the longer part, and some of it may come back to us.
@@ -170,7 +175,8 @@ class ScoreRun:
             await asyncio.gather(*self._helpers, return_exceptions=True)
             raise
 
-    async def _take(self, holder: list[Slot]) -> None:
+    async def take(self, holder: list[Slot]) -> None:
+        """Wait for a slot."""
         asked = time.monotonic()
         holder.extend(await self.pool.take(1, self.claim))
         self.queue_s += time.monotonic() - asked
@@ -185,7 +191,13 @@ class ScoreRun:
             and len(self.program.source) <= sources.MAX_SOURCE_BYTES
         )
 
-    async def _compile(self, holder: list[Slot]) -> bool:
+    async def compile(self, holder: list[Slot], files: Mapping[str, bytes]) -> bool:
+        """Compile the program, with these files beside it; False where it is none.
+
+        Raises:
+            SlotError: Twice in a row.
+            BackendError: There are no slots.
+        """
         if self._runs_source():
             artifact = sources.artifact_of(self.program.source)
             self.compiled = CompileFacts(ok=True, facts=RunFacts(), artifact=artifact)
@@ -198,7 +210,7 @@ class ScoreRun:
                     self.recipe,
                     holder,
                     self.claim,
-                    files=self.files,
+                    files=files,
                     limits=self.limits,
                 )
             except SlotError as e:
@@ -292,12 +304,12 @@ class ScoreRun:
             if not holder[0].healthy or self.pool.outranked(holder[0]):
                 # Not healthy: its last run's answers were good, and it is replaced.
                 self.pool.give_back(holder.pop())
-                await self._take(holder)
+                await self.take(holder)
                 continue
             attempt, batch = await self._next()
             if not await self._do(holder[0], attempt, batch, alone=not self._helpers):
                 self.pool.give_back(holder.pop())
-                await self._take(holder)
+                await self.take(holder)
 
     async def _help(self, slot: Slot, attempt: int, batch: range) -> None:
         try:
@@ -486,7 +498,8 @@ class ScoreRun:
         if (compiled := self.compiled) is not None and not compiled.ok:
             message = compiled.message
             return [
-                CaseResult(i, Status.COMPILE_ERROR, message=message) for i in range(len(self.cases))
+                CaseResult(i, Status.COMPILE_ERROR, message=message, name=case.name)
+                for i, case in enumerate(self.task.suite.cases)
             ]
         found, self.stopped = budget.apply(self.cases, self.task.policy)
         return found
@@ -516,6 +529,7 @@ class ScoreRun:
             stderr_bytes=facts.stderr_bytes,
             message=verdict.message,
             points=verdict.points,
+            name=self.task.suite.cases[index].name,
         )
         if not self._alone and contended(facts, self.limits):
             self.suspects.add(index)

@@ -114,13 +114,14 @@ class Shop:
         self.pool.breaker.failed(str(error))
 
     def recipe(self, language: str) -> languages.Recipe:
-        """The recipe of a language that this sandbox has.
+        """The recipe of a language, or of a unit-test mode, that this sandbox has.
 
         Raises:
             BackendError: It has no toolchain for it: a fault of the machinery, never of the
             program.
         """
-        recipe = languages.get(language)
+        mode = languages.MODES.get(language)
+        recipe = mode.recipe if mode else languages.get(language)
         if self.toolchains and recipe.name not in self.toolchains:
             raise BackendError(
                 f"language {recipe.name}: its toolchain is not in this sandbox ({self.backend}): "

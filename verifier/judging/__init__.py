@@ -19,6 +19,12 @@ from verifier.judging.programs import (
     is_final,
 )
 from verifier.judging.scores import SCORE_POLICIES, aggregate, overall_status
+from verifier.judging.unit_tests import (
+    UnitTestReport,
+    read_unit_tests,
+    unit_test_results,
+    unit_test_verdict,
+)
 from verifier.judging.verdict import Verdict, judge
 
 __all__ = [
@@ -29,6 +35,7 @@ __all__ = [
     "Answer",
     "Broken",
     "Match",
+    "UnitTestReport",
     "Verdict",
     "aggregate",
     "answer_of",
@@ -38,4 +45,7 @@ __all__ = [
     "is_final",
     "judge",
     "overall_status",
+    "read_unit_tests",
+    "unit_test_results",
+    "unit_test_verdict",
 ]

@@ -21,7 +21,9 @@ def first_line(argv):
     except (OSError, subprocess.TimeoutExpired):
         return None
     lines = (done.stdout or done.stderr).decode("utf-8", "replace").strip().splitlines()
-    return lines[0] if lines else "unknown"
+    if lines or not done.returncode:
+        return lines[0] if lines else "unknown"
+    return None
 def library(name, files, pattern):
     if not files:
         try:

@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection
 from pathlib import Path
 
-from verifier.languages import RECIPES
+from verifier.languages import PROBED
 from verifier.sandbox import accept as acceptance
 from verifier.sandbox.base import Guarantee, Slot
 from verifier.sandbox.probe import Probe, probe
@@ -84,7 +84,7 @@ class WarmSandbox(ABC):
         if self._toolchains is None:
             slot = await self._take()
             try:
-                self._toolchains = await probe_versions(slot, RECIPES)
+                self._toolchains = await probe_versions(slot, PROBED)
             finally:
                 if self._spare is None and slot.healthy:
                     self._spare = slot

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 _VERSION = b"verifier.suite.1"
 
 
-def suite_digest(suite: Suite) -> str:
+def suite_digest(suite: Suite) -> str:  # noqa: C901 - one line a field
     """Hex SHA-256 over all fields but `digest`, each preceded by its length."""
     sha = hashlib.sha256()
 
@@ -61,8 +61,14 @@ def suite_digest(suite: Suite) -> str:
         put(case.weight)
         if case.group:
             put("group " + case.group)
+        if case.name:
+            put("name " + case.name)
     if suite.interactor is not None:
         helper(suite.interactor)
+    if (unit := suite.unit_tests) is not None:
+        files = (part for file in unit.files for part in file)
+        for part in (unit.framework, unit.solution_file, unit.language, *files):
+            put(part)
     return sha.hexdigest()
 
 

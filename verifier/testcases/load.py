@@ -28,6 +28,7 @@ from verifier.testcases.io_rows import load_primeintellect, suite_of_rows
 from verifier.testcases.livecodebench import FIELDS, load_livecodebench
 from verifier.testcases.pieces import Pieces
 from verifier.testcases.prime import is_prime, load_prime
+from verifier.testcases.unit_tests import load_unit_tests
 from verifier.types import Suite
 
 _Loader = Callable[[object, Context], Suite]
@@ -55,6 +56,7 @@ _LOADERS: dict[str, _Loader] = {
     "kodcode": load_kodcode,
     "assert": _load_assert,
     "codeforces": load_codeforces,
+    "unittests": load_unit_tests,
 }
 # Formats whose whole ground truth may be source text rather than JSON.
 _SOURCE_FORMATS = ("auto", "kodcode", "assert", "acecode")
@@ -196,6 +198,8 @@ def _by_shape(row: Mapping[str, object]) -> _Loader | None:
     def has(*keys: str) -> bool:
         return any(row.get(key) is not None for key in keys)
 
+    if has("unit_tests"):
+        return load_unit_tests
     if has("verification_info"):
         return load_primeintellect
     if has(*FIELDS):

@@ -197,7 +197,7 @@ class Compile(_message.Message):
     def __init__(self, ok: bool = ..., cached: bool = ..., cpu_time_s: _Optional[float] = ..., wall_time_s: _Optional[float] = ..., memory_bytes: _Optional[int] = ..., message: _Optional[bytes] = ...) -> None: ...
 
 class CaseResult(_message.Message):
-    __slots__ = ("index", "status", "cpu_time_s", "wall_time_s", "queue_s", "memory_bytes", "exit_code", "signal", "stdout", "stderr", "stdout_bytes", "stderr_bytes", "message", "points", "rerun")
+    __slots__ = ("index", "status", "cpu_time_s", "wall_time_s", "queue_s", "memory_bytes", "exit_code", "signal", "stdout", "stderr", "stdout_bytes", "stderr_bytes", "message", "points", "rerun", "name")
     INDEX_FIELD_NUMBER: _ClassVar[int]
     STATUS_FIELD_NUMBER: _ClassVar[int]
     CPU_TIME_S_FIELD_NUMBER: _ClassVar[int]
@@ -213,6 +213,7 @@ class CaseResult(_message.Message):
     MESSAGE_FIELD_NUMBER: _ClassVar[int]
     POINTS_FIELD_NUMBER: _ClassVar[int]
     RERUN_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
     index: int
     status: Status
     cpu_time_s: float
@@ -228,7 +229,8 @@ class CaseResult(_message.Message):
     message: str
     points: float
     rerun: bool
-    def __init__(self, index: _Optional[int] = ..., status: _Optional[_Union[Status, str]] = ..., cpu_time_s: _Optional[float] = ..., wall_time_s: _Optional[float] = ..., queue_s: _Optional[float] = ..., memory_bytes: _Optional[int] = ..., exit_code: _Optional[int] = ..., signal: _Optional[int] = ..., stdout: _Optional[bytes] = ..., stderr: _Optional[bytes] = ..., stdout_bytes: _Optional[int] = ..., stderr_bytes: _Optional[int] = ..., message: _Optional[str] = ..., points: _Optional[float] = ..., rerun: bool = ...) -> None: ...
+    name: str
+    def __init__(self, index: _Optional[int] = ..., status: _Optional[_Union[Status, str]] = ..., cpu_time_s: _Optional[float] = ..., wall_time_s: _Optional[float] = ..., queue_s: _Optional[float] = ..., memory_bytes: _Optional[int] = ..., exit_code: _Optional[int] = ..., signal: _Optional[int] = ..., stdout: _Optional[bytes] = ..., stderr: _Optional[bytes] = ..., stdout_bytes: _Optional[int] = ..., stderr_bytes: _Optional[int] = ..., message: _Optional[str] = ..., points: _Optional[float] = ..., rerun: bool = ..., name: _Optional[str] = ...) -> None: ...
 
 class Timing(_message.Message):
     __slots__ = ("cpu_time_s", "wall_time_s", "queue_s", "compile_s", "total_s")

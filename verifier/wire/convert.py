@@ -334,6 +334,7 @@ def _fill_case(message: pb.CaseResult, case: CaseResult, stdout: bytes, stderr: 
     message.rerun = case.rerun
     if case.points is not None:
         message.points = case.points
+    message.name = text(case.name)
 
 
 def _case_from_pb(message: pb.CaseResult) -> CaseResult:
@@ -353,6 +354,7 @@ def _case_from_pb(message: pb.CaseResult) -> CaseResult:
         message=message.message,
         points=message.points if message.HasField("points") else None,
         rerun=message.rerun,
+        name=message.name,
     )
 
 

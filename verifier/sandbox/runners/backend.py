@@ -20,7 +20,7 @@ from collections.abc import Callable, Collection
 from pathlib import Path
 
 from verifier.errors import BackendError, ConfigError, GuaranteeError, InfraError, SlotError
-from verifier.languages import RECIPES
+from verifier.languages import PROBED
 from verifier.sandbox import accept as acceptance
 from verifier.sandbox.base import Guarantee, Slot
 from verifier.sandbox.probe import probe
@@ -128,7 +128,7 @@ class RunnerSandbox:
         if self._toolchains is None:
             slot = await self._take(None)
             try:
-                self._toolchains = await probe_versions(slot, RECIPES)
+                self._toolchains = await probe_versions(slot, PROBED)
             finally:
                 if self._spare is None and slot.healthy:
                     self._spare = slot
