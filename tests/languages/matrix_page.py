@@ -113,7 +113,7 @@ def _sections(languages: Sequence[str], parts: Sequence[Part]) -> Iterator[str]:
         yield ""
     if notes:
         yield "## Notes\n"
-        yield from (f"{number}. {why}" for why, number in notes.items())
+        yield from (f"{number}. {why[:1].upper()}{why[1:]}." for why, number in notes.items())
         yield ""
     yield "## Toolchains\n"
     yield _line("language", *(part.backend for part in parts))
@@ -125,7 +125,7 @@ def _sections(languages: Sequence[str], parts: Sequence[Part]) -> Iterator[str]:
 
 
 def _cell(row: Row, notes: dict[str, int]) -> str:
-    note = f" {notes.setdefault(row.why, len(notes) + 1)}" if row.why else ""
+    note = f" ({notes.setdefault(row.why, len(notes) + 1)})" if row.why else ""
     shown = SHORT[Status(row.got)] if row.got in SHORT else row.got
     return f"**{shown}**{note}" if row.problem else f"{shown}{note}"
 

@@ -42,6 +42,17 @@ async def test_odd_sources_run(engine, name, source):
     assert (outcome.status, outcome.facts.stdout) == (Status.ACCEPTED, SELF_TEST_STDOUT), outcome
 
 
+async def test_node_waits_for_its_reader(engine):
+    if "javascript" not in engine.info().toolchains:
+        pytest.skip(f"no toolchain: {RECIPES['javascript'].remedy}")
+    source = (
+        b"for (let i = 0; i < 2000; i++) console.log('x'.repeat(999));"
+        b" require('fs').writeSync(1, 'y'.repeat(300000)); process.exit(0);"
+    )
+    outcome = await engine.run(RunTask(Program("javascript", source)))
+    assert (outcome.status, outcome.facts.stdout_bytes) == (Status.ACCEPTED, 2_300_000), outcome
+
+
 @pytest.mark.parametrize("name", ["python", "bash", "cpp"])
 async def test_a_nul_is_a_compile_error(engine, name):
     if name not in engine.info().toolchains:

@@ -105,6 +105,15 @@ async def test_nothing_survives_an_attack(sandbox_of):
             assert clean[0].stdout == b"42\n", check.name
 
 
+async def test_the_kernels_cpu_limit_comes_after_ours(sandbox_of):
+    """It counts ticks, which run ahead of the CPU time that decides: SIGXCPU is no verdict."""
+    source = "import resource\nprint(resource.getrlimit(resource.RLIMIT_CPU)[0])"
+    limits = Limits(cpu_time_s=10, wall_time_s=21)
+    async with one_slot(sandbox_of()) as slot:
+        (facts,) = await outputs(slot, source, limits=limits)
+        assert int(facts.stdout) >= 2 * limits.cpu_time_s
+
+
 async def test_compiled_language(sandbox_of, backend):
     source = (
         b"#include <cstdio>\nint main(){long long a,b; "

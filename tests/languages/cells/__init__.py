@@ -6,6 +6,7 @@ import importlib
 import pkgutil
 
 from tests.languages.cells.base import Cells
+from verifier.languages import RECIPES
 
 CELLS: dict[str, Cells] = {
     module.name: importlib.import_module(f"{__name__}.{module.name}").CELLS
@@ -20,6 +21,4 @@ def cells_of(language: str) -> Cells:
     Raises:
         KeyError: Nobody has written them.
     """
-    from verifier.languages import RECIPES
-
     return CELLS.get(language) or CELLS[RECIPES[language].written_as or language]
