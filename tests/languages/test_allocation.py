@@ -13,6 +13,14 @@ from verifier.languages import RECIPES
 from verifier.types import Limits, Program, RunTask, Status
 
 PROGRAMS = {
+    "python": "print(len([0] * 10**12))",
+    "pypy": "print(len([0] * 10**12))",
+    "cpp": "#include <cstdio>\n#include <vector>\n"
+    'int main() { std::vector<long> x(1l << 38); printf("%ld", x[5]); }',
+    "rust": 'fn main() { let x = vec![1u8; 1 << 40]; println!("{}", x[5]); }',
+    "go": 'package main\nimport "fmt"\nfunc main() { x := make([]byte, 1<<40); fmt.Println(x[5]) }',
+    "java": "class A { public static void main(String[] a) {"
+    " long[][] x = new long[1 << 16][1 << 16]; System.out.println(x[5][5]); } }",
     "fortran": "integer, allocatable :: x(:)\nallocate(x(2_8**36))\nx = 1\nprint *, x(5)\nend",
     "haskell": "import Data.ByteString as B\nmain = print (B.last (B.replicate (2 ^ 38) 1))",
     "ocaml": "let () = print_char (Bytes.get (Bytes.make (1 lsl 38) 'x') 5)",

@@ -22,6 +22,18 @@ NODE = (
 )
 RUN_ARGV = (*NODE, "/program/main.js")
 OUTPUTS = ("main.js", _PRELOADED)
+HEAP_MARKS = (
+    b"JavaScript heap out of memory",
+    b"Reached heap limit",
+    b"ERR_WORKER_OUT_OF_MEMORY",
+    b"Array buffer allocation failed",
+)
+# Where Debian's own node looks for libraries; another one is told.
+NODE_ENV = (("NODE_PATH", "/usr/share/nodejs"),)
+NODE_LIBRARIES = tuple(
+    Library(name, package, f"/usr/share/nodejs/{name}/package.json", r'"version": "([^"]+)"')
+    for name, package in (("lodash", "node-lodash"), ("jest", "jest"))
+)
 
 
 def compile_argv(*compiler: str) -> tuple[str, ...]:
@@ -29,20 +41,6 @@ def compile_argv(*compiler: str) -> tuple[str, ...]:
     script = f"""printf %s "$0" >{_PRELOADED}; exec "$@\""""
     return ("sh", "-c", script, _BLOCKING, *compiler)
 
-
-HEAP_MARKS = (
-    b"JavaScript heap out of memory",
-    b"Reached heap limit",
-    b"ERR_WORKER_OUT_OF_MEMORY",
-    b"Array buffer allocation failed",
-)
-
-# Where Debian's own node looks for libraries; another one is told.
-NODE_ENV = (("NODE_PATH", "/usr/share/nodejs"),)
-NODE_LIBRARIES = tuple(
-    Library(name, package, f"/usr/share/nodejs/{name}/package.json", r'"version": "([^"]+)"')
-    for name, package in (("lodash", "node-lodash"), ("jest", "jest"))
-)
 
 JAVASCRIPT = Recipe(
     name="javascript",
