@@ -64,7 +64,8 @@ def main():
     shared_proc = config.get("shared_proc", False)
     if shared_proc:
         without = [*without, "fresh_proc"]
-    library = libjail.load("/proc/self/fd/%d" % os.open(options.lib, os.O_RDONLY | os.O_CLOEXEC))
+    library = libjail.load("/proc/self/fd/%d" % nameless(options.lib))
+    options.lib = None
     with open(sys.argv[0], "rb") as f:
         archive = f.read()
     two_ids = False
@@ -139,6 +140,18 @@ def arguments():
     if options.lib is None or len(given) % 2:
         sys.exit("runner: --lib is missing, or a value")
     return options
+
+
+def nameless(path):
+    """A descriptor of a copy of a file: what is mapped from it does not show the host's path."""
+    with open(path, "rb") as f:
+        data = f.read()
+    try:
+        fd = os.memfd_create("libjail", os.MFD_CLOEXEC)
+    except OSError:  # a host may forbid memory that can be executed
+        return os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    os.write(fd, data)
+    return fd
 
 
 def raise_stack():
