@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import sys
 import types
 
@@ -53,6 +54,24 @@ BODIES = {
         "def test_b(tmp_path, one=5):\n    assert f(0) == 0 and tmp_path.exists() and one == 5\n",
         [False, True],
     ),
+    "skipped ones": (
+        "import pytest, unittest\n"
+        "@pytest.mark.skip(reason='x')\ndef test_a():\n    assert f(1) == 3\n"
+        "@pytest.mark.xfail\ndef test_b():\n    assert f(1) == 3\n"
+        "class T(unittest.TestCase):\n    @unittest.skip('x')\n    def test_c(self): self.fail()\n"
+        "    def test_d(self): assert f(1) == 2\n"
+        "@pytest.mark.skip\nclass TestE:\n    def test_e(self): assert f(1) == 3\n",
+        [False],
+    ),
+    "fixtures of pytest's own": (
+        "import os\ndef test_a(capsys):\n    print(f(1))\n"
+        "    assert capsys.readouterr() == ('2\\n', '')\n    assert capsys.readouterr().out == ''\n"
+        "def test_b(monkeypatch):\n    monkeypatch.setenv('TWO', '2')\n"
+        "    monkeypatch.setattr('os.sep', '|')\n    monkeypatch.setitem(os.environ, 'A', 'b')\n"
+        "    monkeypatch.delenv('A')\n"
+        "    assert f(1) == int(os.environ['TWO']) and os.sep == '|' and 'A' not in os.environ\n",
+        [False, False],
+    ),
     "a fixture for all": (
         "import pytest\nSEEN = []\n@pytest.fixture(autouse=True)\ndef fill():\n    SEEN.append(1)\n"
         "def test_a():\n    assert f(1) == 2 and SEEN == [1]\n",
@@ -94,6 +113,11 @@ def outcome(source: str, f) -> bool:
 
 @pytest.fixture
 def shim(monkeypatch) -> None:
+    # What a test's own `monkeypatch` changes for good.
+    monkeypatch.setattr(os, "sep", os.sep)
+    monkeypatch.setattr(sys, "stdout", sys.stdout)
+    monkeypatch.setattr(sys, "stderr", sys.stderr)
+    monkeypatch.setattr(os, "environ", dict(os.environ))
     monkeypatch.setitem(sys.modules, "pytest", pytest_shim.module())
     monkeypatch.setitem(sys.modules, "solution", types.ModuleType("solution"))
 
@@ -110,7 +134,8 @@ def test_bodies(name: str) -> None:
 @pytest.mark.parametrize(
     ("body", "problem"),
     [
-        ("def test_a(capsys):\n    assert f(1)", "asks for 'capsys'"),
+        ("def test_a(caplog):\n    assert f(1)", "asks for 'caplog'"),
+        ("import pytest\n@pytest.mark.skip\ndef test_a(): assert f(1)", "every test is skipped"),
         (
             "import pytest\n@pytest.fixture\ndef a(b): pass\n@pytest.fixture\ndef b(a): pass\n"
             "def test_x(a): pass",

@@ -18,6 +18,16 @@ from verifier.types import Trust
         ("s = Solution()\nassert s.f(2) == 4", Trust.ISOLATED),
         ("s = Solution()\nassert not s.f(2)", Trust.ISOLATED),
         ("d = Decimal('1')\nassert d == f(1)", Trust.ISOLATED),
+        ("assert len({P(1), P(1)}) == 1", Trust.IN_PROCESS),
+        ("import pandas as pd\nassert f(pd.DataFrame({'a': [1]})) == 1", Trust.IN_PROCESS),
+        ("import numpy as np\nassert f(np.array([1])) == 1", Trust.ISOLATED),
+        ("from unittest.mock import Mock\nassert f(Mock(return_value=1)) == 1", Trust.IN_PROCESS),
+        ("import builtins\nbuiltins.input = lambda *_: '1'\nassert f() == 1", Trust.IN_PROCESS),
+        ("import io\nassert f(io.StringIO('a')) == 'a'", Trust.IN_PROCESS),
+        ("open('a', 'w').write('b')\nassert f('a') == 'b'", Trust.IN_PROCESS),
+        ("def test_a(tmp_path):\n    assert f(tmp_path)", Trust.IN_PROCESS),
+        ("def test_a(capsys):\n    f()\n    assert capsys.readouterr().out", Trust.IN_PROCESS),
+        ("a = Account()\na.open()\nassert a.balance == 0", Trust.ISOLATED),
     ],
 )
 def test_objects_of_the_program_are_compared_where_they_are(test, trust):

@@ -41,6 +41,8 @@ GOOD_STDIN: dict[str, tuple[str, object]] = {
         "prime",
         {"inputs": [["2 3", ""], ["10 -4", ""]], "outputs": [["5", ""], ["6", ""]]},
     ),
+    "a byte order mark": ("prime", "\ufeff" + json.dumps(TWO)),
+    "a byte order mark in bytes": ("prime", b"\xef\xbb\xbf" + json.dumps(TWO).encode()),
     "bytes inside": ("prime", {"inputs": [b"2 3\n", b"10 -4\n"], "outputs": [b"5\n", b"6\n"]}),
     "tuples": ("prime", {"inputs": ("2 3\n", "10 -4\n"), "outputs": ("5\n", "6\n")}),
     "eurus2": ("eurus2", json.dumps(TWO)),

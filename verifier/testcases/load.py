@@ -134,6 +134,7 @@ def _data(ground_truth: object, fmt: str) -> object:
         ground_truth = utf8(bytes(ground_truth), "ground_truth")
     if not isinstance(ground_truth, str):
         return ground_truth
+    ground_truth = ground_truth.removeprefix("\ufeff")  # a file's byte order mark
     if not ground_truth or ground_truth.isspace():
         raise SuiteError("ground_truth", "empty")
     if fmt in _SOURCE_FORMATS:

@@ -26,8 +26,12 @@ _MAX_SETS, _MAX_TESTS = 4096, 64
 _MAX_FIXTURE_DEPTH = 8
 # Of all tests of a body together: each is read again.
 _MAX_CHARS = 16_000_000
-# Fixtures of pytest's own that need nothing of pytest.
+# A test with one of these says nothing about a program: it is not run, or may fail.
+_SKIPS = frozenset(("skip", "xfail", "expectedFailure"))
+# Fixtures of pytest's own that need nothing of pytest, or what runner/agent/pytest_shim.py has.
 _PLAIN_FIXTURES = {
+    "capsys": "__import__('pytest').CaptureFixture()",
+    "monkeypatch": "__import__('pytest').MonkeyPatch()",
     "tmp_path": "__import__('pathlib').Path(__import__('tempfile').mkdtemp())",
     "tmpdir": "__import__('tempfile').mkdtemp()",
 }
@@ -60,6 +64,8 @@ def pytest_cases(source: str, name: str) -> list[str]:
         raise SuiteError(name, f"cannot be written out: {error}") from None
     if len(text) * len(calls) > _MAX_CHARS:
         raise SuiteError(name, f"{len(calls)} tests of {len(text)} characters each")
+    if not calls and any(map(_is_skipped, ast.walk(tree))):
+        raise SuiteError(name, "every test is skipped")
     return [f"{text}\n{call}\n" for call in calls] or [text]
 
 
@@ -100,6 +106,8 @@ class _Body:
             if _is_autouse(function):
                 before += self._fixture(function.name, 0, "") + "\n"
         for node in self.tree.body:
+            if _is_skipped(node):
+                continue
             if isinstance(node, _Function) and node.name.startswith("test"):
                 if node.name not in self.fixtures and not self._is_helper(node):
                     yield from (before + call for call in self._sets(node, node.name, ""))
@@ -126,7 +134,7 @@ class _Body:
                 more = len(methods[name].args.args) - (not static)
                 before += f"_test.{name}({'None' if more > 0 else ''})\n"
         for name, method in methods.items():
-            if name.startswith("test"):
+            if name.startswith("test") and not _is_skipped(method):
                 yield from self._sets(method, f"_test.{name}", before)
 
     def _sets(self, function: _Function, called: str, before: str) -> Iterator[str]:
@@ -228,7 +236,11 @@ def _set(names: list[str], item: ast.expr) -> dict[str, str]:
 def _unittest_calls(node: ast.ClassDef) -> Iterator[str]:
     """`debug()` runs a test with its set-up, and lets what it raises through."""
     for method in node.body:
-        if isinstance(method, _Function) and method.name.startswith("test"):
+        if (
+            isinstance(method, _Function)
+            and method.name.startswith("test")
+            and not _is_skipped(method)
+        ):
             yield f"{node.name}.setUpClass()\n{node.name}({method.name!r}).debug()"
 
 
@@ -239,6 +251,12 @@ def _last_name(node: ast.expr) -> str:
     if isinstance(node, ast.Attribute):
         return node.attr
     return node.id if isinstance(node, ast.Name) else ""
+
+
+def _is_skipped(node: ast.AST) -> bool:
+    return isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) and any(
+        _last_name(decorator) in _SKIPS for decorator in node.decorator_list
+    )
 
 
 def _is_autouse(function: _Function) -> bool:

@@ -19,10 +19,19 @@ _BUILTINS = frozenset(dir(builtins))
 _LIBRARY = frozenset(
     (*known.MODULES, *known.ALIASES, *(n for row in known.MEMBERS.values() for n in row.split()))
 )
-# They reach into the process that they run in: what the program prints or awaits is in another.
+# They reach into the process that they run in: what the program prints or awaits is in another. Or
+# they make files, which a program in another jail does not see, or objects that do not cross.
 _IN_PROCESS_CALLS = frozenset(
-    ("redirect_stdout", "redirect_stderr", "patch", "run_until_complete", "create_task", "gather")
+    str.split("""
+    redirect_stdout redirect_stderr patch run_until_complete create_task gather
+    mkdtemp mkstemp TemporaryDirectory TemporaryFile NamedTemporaryFile SpooledTemporaryFile
+    makedirs mkdir write_text write_bytes read_text read_bytes
+    Mock MagicMock AsyncMock NonCallableMock PropertyMock create_autospec StringIO BytesIO
+    CaptureFixture MonkeyPatch
+    """)
 )
+_IN_PROCESS_BUILTINS = frozenset(("open",))
+_IN_PROCESS_MODULES = frozenset(("pd", "pandas"))
 _MAX_CHARS = 4_000_000
 _INFER_CASES = 200
 _INFER_CHARS = 20_000
@@ -67,8 +76,8 @@ def needs_objects(source: str) -> bool:
     Decided from the test alone, never from the program: else a program could choose the weaker
     mode. Stand-ins carry calls, attributes, iteration and callbacks. They cannot be a base class,
     answer `isinstance`, be equal to or added to each other, or be awaited; objects of the test's
-    own classes do not reach the program; and streams and names that a test replaces are those of
-    its own process.
+    own classes do not reach the program, nor do data frames and mocks; and files, streams and names
+    that a test makes or replaces are those of its own process.
     """
     tree = _python.parse(source)
     if tree is None:
@@ -113,25 +122,40 @@ def _needs_object(node: ast.AST, own: AbstractSet[str], classes: AbstractSet[str
         return any(_is_made(side, own) for side in (node.left, *node.comparators))
     if isinstance(node, ast.BinOp):
         return _is_made(node.left, own) or _is_made(node.right, own)
+    if isinstance(node, ast.Set):
+        return any(_is_made(item, own) for item in node.elts)
     if isinstance(node, (ast.Await, ast.AsyncFunctionDef)):
         return True
     if isinstance(node, (ast.Assign, ast.AugAssign)):
         targets = node.targets if isinstance(node, ast.Assign) else [node.target]
         return any(
-            isinstance(t, ast.Attribute) and t.attr in ("stdin", "stdout", "stderr")
+            isinstance(t, ast.Attribute)
+            and (
+                t.attr in ("stdin", "stdout", "stderr")
+                or _chain(t)[0] in known.MODULES | {"builtins"}
+            )
             for t in targets
         )
     if not isinstance(node, ast.Call):
         return False
     if isinstance(node.func, ast.Attribute):
         chain = _chain(node.func)
-        return chain[-1] in _IN_PROCESS_CALLS or "patch" in chain or chain == ["asyncio", "run"]
+        return (
+            chain[-1] in _IN_PROCESS_CALLS
+            or "patch" in chain
+            or chain == ["asyncio", "run"]
+            or chain[0] in _IN_PROCESS_MODULES
+        )
     if not isinstance(node.func, ast.Name):
         return False
     name = node.func.id
     if name in ("isinstance", "issubclass"):
         return len(node.args) == 2 and _is_foreign(node.args[1], own)
-    return name in classes or (name in _IN_PROCESS_CALLS and name in own)
+    return (
+        name in classes
+        or name in _IN_PROCESS_BUILTINS
+        or (name in _IN_PROCESS_CALLS and name in own)
+    )
 
 
 def _is_foreign(node: ast.AST, own: AbstractSet[str]) -> bool:

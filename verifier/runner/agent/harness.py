@@ -11,6 +11,7 @@ import io
 import json
 import marshal
 import os
+import re
 import struct
 import sys
 import threading
@@ -26,6 +27,8 @@ WITH_DEL, WITHOUT_DEL = b"D", b"-"
 # Or it is source, which the run compiles and hands back on VALUE (see compile_first).
 SOURCE = b"S"
 LENGTH = struct.Struct(">Q")
+WRITERS = frozenset(("__del__", "fdopen", "FileIO", "BufferedWriter", "TextIOWrapper"))
+MODE = re.compile("[rbt+]*[wax+][rwaxbt+]*").fullmatch
 # The program's module, where it was made before the fork.
 MAIN = None
 MAX_DEPTH = 200
@@ -33,7 +36,8 @@ MAX_VALUE_BYTES = 64 * 1024 * 1024
 
 # Names that LeetCode-style answers use without importing them: that site's own list. The builtins
 # keep their names (`pow` of `operator` takes two arguments), and are no names of the module's: a
-# test may patch them. Compiled once, run for every call.
+# test may patch them. That site's recursion is deep, too: the depth here is LiveCodeBench's.
+# Compiled once, run for every call.
 CALL_NAMESPACE = compile(
     "".join(
         "from %s import *\n" % name
@@ -44,6 +48,7 @@ CALL_NAMESPACE = compile(
     )
     + "import bisect, collections, copy, datetime, functools, heapq, io, itertools, json, math\n"
     "import operator, random, re, statistics, string, sys, typing\n"
+    "sys.setrecursionlimit(50_000)\n"
     "for _ in dir(__builtins__):\n    _[0] == '_' or globals().pop(_, None)\ndel _\n",
     "<names>",
     "exec",
@@ -269,8 +274,14 @@ def threads():
 
 
 def uses_del(code):
-    """Whether any class of the program has a finalizer."""
-    if "__del__" in code.co_names or "__del__" in code.co_varnames or code.co_name == "__del__":
+    """Whether any class of the program has a finalizer.
+
+    A file that is written has one: what is left in its buffer (`os.fdopen(1, "w")`) goes out then.
+    """
+    names = {code.co_name, *code.co_names, *code.co_varnames}
+    if not WRITERS.isdisjoint(names):
+        return True
+    if "open" in names and any(isinstance(c, str) and MODE(c) for c in code.co_consts):
         return True
     return any(isinstance(c, types.CodeType) and uses_del(c) for c in code.co_consts)
 

@@ -1,11 +1,11 @@
 """Plain data between two processes that do not trust each other.
 
 What crosses is JSON whose arrays carry a tag: lists, tuples, sets, dicts, bytes, complex, Decimal,
-Fraction, dates, ranges, deques; depth and size are bounded. A value of a subclass is reduced to its
-base's value by the base's own methods, so nothing that a program overrode is asked, and what is
-decoded is of the built-in type: an `__eq__` cannot come along. A named tuple brings its names, and
-is one of the standard library's on the other side. Everything else crosses as a handle, if the
-caller wants handles at all.
+Fraction, dates, ranges, deques, arrays of numbers; depth and size are bounded. A value of a
+subclass is reduced to its base's value by the base's own methods, so nothing that a program
+overrode is asked, and what is decoded is of the built-in type: an `__eq__` cannot come along. A
+named tuple brings its names, and is one of the standard library's on the other side. Everything
+else crosses as a handle, if the caller wants handles at all.
 """
 
 import base64
@@ -14,7 +14,9 @@ import datetime
 import decimal
 import fractions
 import functools
+import importlib
 import json
+import re
 import types
 import typing
 
@@ -59,6 +61,9 @@ class Encoder:
 
     def by_handle(self, value):
         if type(value).__module__ == "numpy":
+            if type(value).__name__ == "ndarray" and value.dtype.kind in "biufc":
+                data = base64.b64encode(value.tobytes()).decode()
+                return ["A", value.dtype.str, list(value.shape), data]
             if hasattr(value, "tolist"):
                 return self.encode(value.tolist(), MAX_DEPTH // 2)
         if self.handle is None:
@@ -246,6 +251,14 @@ def _fraction(numerator, denominator):
     return fractions.Fraction(numerator, denominator)
 
 
+def _array(kind, shape, text):
+    # Of numbers alone: an array of objects is a pickle.
+    if type(kind) is not str or not re.fullmatch("[<>=|][biufc][0-9]{1,2}", kind):
+        raise NotPlain("malformed value")
+    numpy = importlib.import_module("numpy")
+    return numpy.frombuffer(base64.b64decode(text), kind).reshape(shape).copy()
+
+
 def _moment(parts, offset):
     zone = None if offset is None else datetime.timezone(datetime.timedelta(seconds=offset))
     return datetime.datetime(*parts, tzinfo=zone)  # type: ignore[misc]
@@ -261,6 +274,7 @@ SCALARS: "dict[str, typing.Any]" = {
     "r": range,
     "D": decimal.Decimal,
     "F": _fraction,
+    "A": _array,
     "T": _moment,
     "a": lambda parts: datetime.date(*parts),
     "m": lambda parts: datetime.time(*parts),

@@ -1,11 +1,16 @@
 """The little of pytest that data sets' tests use, for sandboxes without it.
 
-Raises, approx, mark.
+Raises, approx, mark, capsys, monkeypatch.
 """
 
+import collections
 import contextlib
+import importlib
+import io
 import math
+import os
 import re
+import sys
 import types
 
 
@@ -113,8 +118,61 @@ def fail(reason=""):
     raise AssertionError(reason)
 
 
+class CaptureFixture:
+    """`capsys`: what is printed from here on, until it is asked for."""
+
+    CaptureResult = collections.namedtuple("CaptureResult", "out err")  # noqa: PYI024 - pytest's own
+
+    def __init__(self):
+        self.readouterr()
+
+    def readouterr(self):
+        found = [getattr(s, "getvalue", str)() for s in (sys.stdout, sys.stderr)]
+        sys.stdout, sys.stderr = io.StringIO(), io.StringIO()
+        return self.CaptureResult(*found)
+
+
+class MonkeyPatch:
+    """`monkeypatch`. Nothing is put back: a test's process ends with it."""
+
+    def setattr(self, target, name, *value, raising=True):
+        if not value:  # "module.name", value
+            path, value = target, (name,)
+            module, _, name = path.rpartition(".")
+            target = importlib.import_module(module)
+        if raising and not hasattr(target, name):
+            raise AttributeError(name)
+        setattr(target, name, value[0])
+
+    def delattr(self, target, name, raising=True):
+        if raising or hasattr(target, name):
+            delattr(target, name)
+
+    def setitem(self, mapping, name, value):
+        mapping[name] = value
+
+    def delitem(self, mapping, name, raising=True):
+        if raising or name in mapping:
+            del mapping[name]
+
+    def setenv(self, name, value, prepend=None):
+        if prepend and name in os.environ:
+            value = "%s%s%s" % (value, prepend, os.environ[name])
+        os.environ[name] = str(value)
+
+    def delenv(self, name, raising=True):
+        self.delitem(os.environ, name, raising)
+
+    def syspath_prepend(self, path):
+        sys.path.insert(0, str(path))
+
+    def chdir(self, path):
+        os.chdir(path)
+
+
 def module():
     """A module object named pytest."""
     made = types.ModuleType("pytest")
     vars(made).update(approx=Approx, raises=raises, mark=Mark(), fixture=fixture, fail=fail)
+    vars(made).update(CaptureFixture=CaptureFixture, MonkeyPatch=MonkeyPatch)
     return made

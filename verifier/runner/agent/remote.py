@@ -4,8 +4,10 @@ The test side runs the tests' source in a namespace where the program's names ar
 one sends plain data (plain.py) to the program side, which calls the real thing and answers with
 plain data, or with a handle for an object of its own classes. A handle can be asked for attributes,
 called, iterated; it is equal to itself alone, so nothing the program defines decides a comparison.
-Functions that a test passes in are called back. Lists and other containers that a call changed are
-changed on the test side too.
+Functions and iterators that a test passes in are called back; built-in functions and exceptions are
+passed by name. Objects of the preamble's classes, which both sides have (a list node, say), are
+made again on the program's side from their attributes. Lists and other containers that a call
+changed are changed on the test side too.
 
 What a program answers is data, but it also picks the data: a forged answer may name what nobody
 asked for, raise what ends a loop early, or leave. So the test side takes names only as asked for
@@ -30,6 +32,8 @@ import typing
 from . import known, plain, pytest_shim
 
 LENGTH = struct.Struct(">I")
+# The module that tests and their preamble run in.
+TESTS = "__tests__"
 
 
 class Gone(BaseException):
@@ -86,6 +90,7 @@ class Program:
     def __init__(self, link, namespace):
         self.link, self.namespace = link, namespace
         self.objects, self.ids = [], {}
+        self.given, self.classes = {}, {}
 
     def serve(self):
         """Until the test side is gone."""
@@ -138,7 +143,7 @@ class Program:
         """Containers that the call changed: position (names come last) -> new content."""
         changed = {}
         for index, (before, value) in enumerate(zip(arguments, given)):
-            if isinstance(value, (list, dict, set, bytearray)) or type(value).__name__ == "deque":
+            if isinstance(value, (list, dict, set, bytearray)) or type(value).__name__ in MUTABLE:
                 after = self.encode(value)
                 if after != before:
                     changed[index] = after
@@ -149,6 +154,23 @@ class Program:
 
     def do_set(self, target, name, value):
         setattr(self.resolve(target), name, plain.decode(value, self.stand_in))
+        return ["value", None, {}]
+
+    def do_delete(self, target, name):
+        delattr(self.resolve(target), name)
+        return ["value", None, {}]
+
+    def do_given(self, states):
+        """Objects of the test's: number, class, attributes, which may be others of them."""
+        for number, name, _ in states:
+            if number not in self.given:
+                kind = self.namespace.get(name)
+                if not isinstance(kind, type):
+                    kind = self.classes.setdefault(name, type(name, (), {}))
+                self.given[number] = object.__new__(kind)
+        for number, _, state in states:
+            attributes = {k: plain.decode(v, self.stand_in) for k, v in state.items()}
+            self.given[number].__dict__.update(attributes)
         return ["value", None, {}]
 
     def do_operator(self, target, name, arguments):
@@ -167,22 +189,55 @@ class Program:
             self.objects.append(value)
         return self.ids[id(value)]
 
-    def stand_in(self, number, side="program"):
-        """An object of ours coming back, or a function of the test's."""
+    def stand_in(self, number, side="program", name="", doc=None):
+        """An object of ours coming back, or something of the test's.
+
+        `number` is a name, or the names of an ancestry, where both sides have what is meant.
+        """
         if side == "program":
             return self.objects[number]
+        if side == "given":
+            return self.given[number]
+        if side == "builtin":
+            return getattr(builtins, number)
+        if side == "exception":
+            return self.exception(number)
 
-        def call_back(*arguments):
-            self.link.send(["back", number, [self.encode(a) for a in arguments]])
+        def call_back(*arguments, **keywords):
+            named = {k: self.encode(v) for k, v in keywords.items()}
+            self.link.send(["back", number, [self.encode(a) for a in arguments], named])
             while True:
                 message = self.link.receive()
                 if message[0] == "back":
                     return plain.decode(message[1], self.stand_in)
                 if message[0] == "back_raise":
-                    raise rebuild(*message[1:])
+                    names = [n for n in message[1] if n in self.classes or n in self.namespace]
+                    raise rebuild(message[1:], {n: self.exception([n]) for n in names})
                 self.link.send(self.answer(message))
 
+        if side == "iterator":
+            return iterated(call_back)
+        call_back.__name__ = call_back.__qualname__ = name or "call_back"
+        call_back.__doc__ = doc
         return call_back
+
+    def exception(self, names):
+        """The class of an ancestry: the program's own, the built-in one, or one like the test's."""
+        for found in (self.namespace.get(names[0]), getattr(builtins, names[0], None)):
+            if isinstance(found, type) and issubclass(found, BaseException):
+                return found
+        if names[0] not in self.classes:
+            self.classes[names[0]] = type(names[0], (builtin_exception(names),), {})
+        return self.classes[names[0]]
+
+
+def iterated(step):
+    """An iterator over what `step` gives: each time a list of one item, at the end an empty one."""
+    while True:
+        found = step()
+        if not found:
+            return
+        yield found[0]
 
 
 def has_methods(value):
@@ -194,12 +249,22 @@ def has_methods(value):
 
 
 def describe(error):
-    """An exception as data: its ancestry by name, and its text."""
+    """An exception as data: its ancestry by name, its text, its arguments and its attributes.
+
+    The latter two are there as far as they are plain.
+    """
     try:
         text = str(error)[:2000]
     except BaseException:
         text = ""
-    return [ancestry(type(error)), text]
+    arguments, attributes = None, {}
+    try:
+        arguments = [plain.Encoder().encode(a, 0) for a in error.args]
+        for name, value in vars(error).items():
+            attributes[name] = plain.Encoder().encode(value, 0)
+    except Exception:
+        pass
+    return [ancestry(type(error)), text, arguments, attributes]
 
 
 def ancestry(kind):
@@ -221,6 +286,8 @@ OPERATORS: "dict[str, typing.Any]" = {
     "bool": bool,
     "item": lambda o, k: o[k],
     "set_item": lambda o, k, v: o.__setitem__(k, v),
+    "delete_item": lambda o, k: o.__delitem__(k),
+    "format": format,
     "contains": lambda o, x: x in o,
     "enter": lambda o: o.__enter__(),
     "exit": lambda o: o.__exit__(None, None, None),
@@ -232,6 +299,8 @@ OPERATORS: "dict[str, typing.Any]" = {
 PREDICATES = frozenset(
     n for n in dir(str) + dir(set) if n.startswith("is") or n in ("startswith", "endswith")
 )
+# Besides the built-in containers: what a call may change in place.
+MUTABLE = frozenset(("deque", "ndarray"))
 # Special attributes that are read like others. For the rest a type is asked, and only numpy asks an
 # object: for memory to read as an array.
 SPECIAL = frozenset("__name__ __qualname__ __doc__ __dict__ __annotations__".split())
@@ -241,19 +310,52 @@ SPECIAL = frozenset("__name__ __qualname__ __doc__ __dict__ __annotations__".spl
 
 
 class TestEncoder(plain.Encoder):
-    """Also carries the program's objects back to it, and the tests' functions as callbacks."""
+    """Also carries what is the program's back to it, and functions and objects of the test's."""
 
     def __init__(self, tests):
         super().__init__()
-        self.tests = tests
+        self.tests, self.found, self.seen = tests, [], set()
 
     def by_handle(self, value):
-        if type(value) is Object:
+        kind = type(value)
+        if kind is Object:
             return ["h", object.__getattribute__(value, "_number")]
+        if isinstance(value, (type, types.BuiltinFunctionType)):
+            name = getattr(value, "__name__", "")
+            if getattr(builtins, name, None) is value:
+                return ["h", name, "builtin"]
+            if isinstance(value, type) and issubclass(value, BaseException):
+                return ["h", ancestry(value), "exception"]
+        if kind.__module__ in ("builtins", "itertools") and hasattr(kind, "__next__"):
+            return self.called(lambda: [each for _, each in zip((1,), value)], "iterator")
         if callable(value):
-            self.tests.callbacks.append(value)
-            return ["h", len(self.tests.callbacks) - 1, "test"]
+            name, doc = getattr(value, "__name__", ""), getattr(value, "__doc__", None)
+            return self.called(value, "test", name, doc if type(doc) is str else None)
+        if kind.__module__ == TESTS and hasattr(value, "__dict__"):
+            return ["h", self.number(value), "given"]
         return super().by_handle(value)
+
+    def called(self, function, *about):
+        self.tests.callbacks.append(function)
+        return ["h", len(self.tests.callbacks) - 1, *about]
+
+    def number(self, value):
+        """Of an object of the test's, whose attributes are to follow."""
+        given = self.tests.given
+        number, _ = given.setdefault(id(value), (len(given), value))
+        if number not in self.seen:
+            self.seen.add(number)
+            self.found.append((number, value))
+        return number
+
+    def states(self):
+        """Attributes of all objects that were found, and of those in them."""
+        states = []
+        while self.found:
+            number, value = self.found.pop()
+            attributes = {k: self.encode(v, 0) for k, v in vars(value).items()}
+            states.append([number, type(value).__name__, attributes])
+        return states
 
 
 class Tests:
@@ -262,6 +364,7 @@ class Tests:
     def __init__(self, link):
         self.link = link
         self.stand_ins, self.callbacks, self.exceptions = {}, [], {}
+        self.given = {}
         self.classes = set()
         self.gone = self.used = False
         self.turn = threading.RLock()
@@ -280,7 +383,7 @@ class Tests:
                     if kind == "back":
                         self.link.send(self.call_back(*rest))
                     elif kind == "raise":
-                        raise rebuild(rest[0], rest[1], self.exceptions, stops)
+                        raise rebuild(rest, self.exceptions, stops)
                     else:
                         return rest
             except Gone:
@@ -307,20 +410,25 @@ class Tests:
             object.__setattr__(result, "_constructed", True)
         return result
 
-    def call_back(self, number, arguments):
+    def call_back(self, number, arguments, keywords):
         try:
             function = self.callbacks[number]
-            return [
-                "back",
-                self.encode(function(*[plain.decode(a, self.stand_in) for a in arguments])),
-            ]
+            given = [plain.decode(a, self.stand_in) for a in arguments]
+            named = {k: plain.decode(v, self.stand_in) for k, v in keywords.items()}
+            return ["back", self.encode(function(*given, **named))]
         except Exception as e:
             return ["back_raise", *describe(e)]
 
     def encode(self, value):
-        return TestEncoder(self).encode(value, 0)
+        """As data; objects of the test's that are in it go ahead of it."""
+        encoder = TestEncoder(self)
+        data = encoder.encode(value, 0)
+        states = encoder.states()
+        if states:
+            self.request("given", states)
+        return data
 
-    def stand_in(self, number, side="program"):
+    def stand_in(self, number):
         if number not in self.stand_ins:
             self.stand_ins[number] = Object(self, number)
         return self.stand_ins[number]
@@ -353,7 +461,7 @@ class Tests:
 
 def replace(container, content):
     """Give a container of the test's the content that the program's copy has now."""
-    if isinstance(container, (list, bytearray)):
+    if isinstance(container, (list, bytearray)) or type(container).__name__ == "ndarray":
         container[:] = content
     elif isinstance(container, (dict, set, collections.deque)):
         container.clear()
@@ -363,9 +471,10 @@ def replace(container, content):
 
 
 class Object:
-    """An object that lives in the program's process."""
+    # An object that lives in the program's process.
 
     __slots__ = ("_constructed", "_number", "_tests")
+    __doc__ = property(lambda self: self._tests.ask("get", self._number, "__doc__"))
 
     def __init__(self, tests, number):
         object.__setattr__(self, "_tests", tests)
@@ -384,6 +493,9 @@ class Object:
 
     def __setattr__(self, name, value):
         self._tests.request("set", self._number, name, self._tests.encode(value))
+
+    def __delattr__(self, name):
+        self._tests.request("delete", self._number, name)
 
     def _operator(self, name, *arguments):
         given = [self._tests.encode(a) for a in arguments]
@@ -410,6 +522,12 @@ class Object:
     def __setitem__(self, key, value):
         self._operator("set_item", key, value)
 
+    def __delitem__(self, key):
+        self._operator("delete_item", key)
+
+    def __format__(self, form):
+        return self._operator("format", form)
+
     def __contains__(self, item):
         # Where a function should return a collection, what it holds decides and not what it says.
         if self._constructed:
@@ -417,7 +535,7 @@ class Object:
         return any(item == each for each in self)
 
     def __bool__(self):
-        return True
+        return self._operator("bool") if self._constructed else True
 
     def __str__(self):
         return self._operator("str")
@@ -468,21 +586,33 @@ def harmless(kind):
     return RuntimeError
 
 
-def rebuild(names, text, introduced=None, stops=True):
-    """An exception like the one that was raised on the other side.
+def rebuild(described, introduced=None, stops=True):
+    """An exception like the one that `describe` was asked about on the other side.
 
     `stops`: it may be a StopIteration.
     """
-    for name in names:
-        if introduced and name in introduced:
-            return introduced[name](text)
-    kind = builtin_exception(names)
-    if not (stops and kind is StopIteration):
-        kind = harmless(kind)
+    names, text, arguments, attributes = described
+    kind = next((introduced[n] for n in names if introduced and n in introduced), None)
+    if kind is None:
+        kind = builtin_exception(names)
+        if not (stops and kind is StopIteration):
+            kind = harmless(kind)
     try:
-        return kind(text)
+        error = kind(*plain.decode(["l", *arguments], None))
+        if str(error) != text:
+            error = kind(text)
     except Exception:
-        return RuntimeError("%s: %s" % (names[:1], text))
+        try:
+            error = kind(text)
+        except Exception:
+            return RuntimeError("%s: %s" % (names[:1], text))
+    for name, value in attributes.items():
+        if name.isidentifier() and name[:1] != "_" and not hasattr(error, name):
+            try:
+                setattr(error, name, plain.decode(value, None))
+            except Exception:
+                pass
+    return error
 
 
 def wanted_names(code):
@@ -520,7 +650,7 @@ def run_tests(fd, source):
     given = json.loads(source)
     tests = Tests(Link(fd))
     main = types.ModuleType("__main__")  # where unittest looks for test cases
-    main.__name__ = "__tests__"
+    main.__name__ = TESTS
     sys.modules.update(__main__=main, solution=Solution(tests))
     sys.modules.setdefault("pytest", pytest_shim.module())
     try:

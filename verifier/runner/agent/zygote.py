@@ -7,6 +7,7 @@ with the pid of the run's init, which is the runner's child.
 import array
 import ctypes
 import gc
+import io
 import json
 import os
 import random
@@ -159,6 +160,28 @@ def fill(spec, program, code_fd):
     return argv, envp
 
 
+def renew_outputs():
+    """Standard streams whose descriptors are pipes, as those of a case are.
+
+    A stream asks once whether it can seek, and /dev/null can: a program that wraps `sys.stdout`
+    anew (`io.TextIOWrapper(sys.stdout.buffer)`) would fail.
+    """
+    ends = os.pipe()
+    for fd, name in ((1, "stdout"), (2, "stderr")):
+        os.dup2(ends[1], fd)
+        old = getattr(sys, name)
+        raw = io.FileIO(fd, "wb", closefd=False)
+        raw.name = "<%s>" % name
+        new = io.TextIOWrapper(
+            io.BufferedWriter(raw), old.encoding, old.errors, "\n", old.line_buffering
+        )
+        new.mode = "w"  # type: ignore[misc]
+        setattr(sys, name, new)
+        setattr(sys, "__%s__" % name, new)
+    for fd in ends:
+        os.close(fd)
+
+
 def prepare(procs_fds):
     """Join the slot's cgroup, see /program and /build read-only, give up what no case may have."""
     for fd in procs_fds:
@@ -174,6 +197,7 @@ def prepare(procs_fds):
         if prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) != 0:
             break
     prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)
+    renew_outputs()
     null = os.open("/dev/null", os.O_RDWR)
     for fd in (0, 1, 2):
         os.dup2(null, fd)
