@@ -41,6 +41,7 @@ What holds for all of them:
 - Where no request names the language, the tag of a block does. Bash and SQL are never chosen so (an
   answer in another language shows commands and queries too), and a block in Python, C, C++, Java
   or JavaScript goes before one in any other language.
+- How long compilers and runtimes take to start, cold and warm: [starts.md](starts.md).
 """
 _FUSION = """\
 ## Sandbox Fusion's names

@@ -79,6 +79,7 @@ JAVA = _JavaRecipe(
         "-encoding",
         "UTF-8",
         "-nowarn",
+        archive="javac.jsa",
     ),
     outputs=jar.OUTPUTS,
     run_argv=jar.RUN_ARGV,

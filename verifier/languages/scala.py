@@ -32,6 +32,7 @@ SCALA = Recipe(
         "scala.tools.nsc.Main",
         "-usejavacp",
         "-nowarn",
+        archive="scalac.jsa",
     ),
     outputs=jar.OUTPUTS,
     run_argv=jar.RUN_ARGV,

@@ -6,7 +6,7 @@ A type check reads the library's declarations first: 4 s of CPU for a program of
 
 from __future__ import annotations
 
-from verifier.languages.base import Recipe
+from verifier.languages.base import STARTS, Recipe
 from verifier.languages.calls.javascript import typescript_calls
 from verifier.languages.javascript import (
     HEAP_MARKS,
@@ -21,8 +21,25 @@ from verifier.types import Harness
 
 _BUILD = r"""
 const fs = require('fs');
+const vm = require('vm');
 const places = ['/usr/share/nodejs', '/usr/lib/node_modules', '/usr/local/lib/node_modules'];
-const ts = require(places.map(p => p + '/typescript').find(p => fs.existsSync(p)) || 'typescript');
+const home = places.map(p => p + '/typescript').find(p => fs.existsSync(p)) || 'typescript';
+
+// V8 takes code that it compiled before, if its version, its flags and the text's length are the
+// same; the name has the version of the text. Else it compiles as ever.
+function load(starts) {
+  if (!fs.existsSync(home)) return require(home);
+  const kept = `${starts}/typescript-${require(home + '/package.json').version}.v8`;
+  if (!fs.existsSync(kept)) return require(home);
+  const filename = home + '/lib/typescript.js';
+  const text = require('module').wrap(fs.readFileSync(filename, 'utf8'));
+  const script = new vm.Script(text, { filename, cachedData: fs.readFileSync(kept) });
+  const made = { exports: {} };
+  script.runInThisContext()(made.exports, require, made, filename, home + '/lib');
+  return made.exports;
+}
+
+const ts = load('STARTS');
 const fileName = 'main.ts';
 const made = ts.transpileModule(fs.readFileSync(fileName, 'utf8'), {
   fileName,
@@ -42,7 +59,7 @@ if (wrong.length) {
   process.exit(1);
 }
 fs.writeFileSync('main.js', made.outputText);
-"""
+""".replace("STARTS", STARTS)
 
 TYPESCRIPT = Recipe(
     name="typescript",
