@@ -22,7 +22,7 @@ def starts(tmp_path_factory):
     return folder
 
 
-@pytest.mark.timeout(170)
+@pytest.mark.timeout(600)
 @pytest.mark.parametrize("name", FILES)
 def test_a_compiler_says_nothing_of_it(starts, tmp_path, name):
     tool, pattern = FILES[name]
@@ -43,7 +43,7 @@ def test_a_compiler_says_nothing_of_it(starts, tmp_path, name):
         assert (home / recipe.outputs[0]).is_file()
 
 
-@pytest.mark.timeout(170)
+@pytest.mark.timeout(600)
 def test_the_archive_fits(starts):
     if shutil.which("javac") is None:
         pytest.skip("no javac here")
