@@ -20,9 +20,10 @@ unknown name is an error that lists the nearest. A language whose toolchain the 
 infrastructure fault that says how to get it, never a verdict.
 
 The namespaces backend uses what the host has in `/usr`; an image has the families that it was built
-with ([images.md](images.md)). `verifier doctor` lists what is there, with versions; `GetInfo` and
-`verifier languages verify` ask a gateway's or an image's sandbox. The recipes take the version that
-is there: Debian 12 has Go 1.19, Rust 1.63, Kotlin 1.3, Scala 2.11, GHC 9.0 and Node 18.
+with ([images.md](images.md), which lists their libraries too). `verifier doctor` lists what is
+there, with versions; `GetInfo` and `verifier languages verify` ask a gateway's or an image's
+sandbox. The recipes take the version that is there: Debian 12 has Go 1.19, Rust 1.63, Kotlin 1.3,
+Scala 2.11, GHC 9.0 and Node 18.
 
 What holds for all of them:
 

@@ -68,8 +68,9 @@ CPP = Recipe(
     version_argv=("g++", "--version"),
     self_test="#include <iostream>\n"
     "int main() { long a, b; std::cin >> a >> b; std::cout << a + b << '\\n'; }\n",
-    notes="`-O2 -std=gnu++20`; the other standards by name. `bits/stdc++.h` is precompiled.",
     calls=CPP_CALLS,
+    notes="`-O2 -std=gnu++20`; the other standards by name. `bits/stdc++.h` is precompiled. What "
+    "includes GMP's headers is linked with it.",
 )
 
 

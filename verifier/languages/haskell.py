@@ -41,5 +41,8 @@ HASKELL = Recipe(
     "main = getLine >>= print . sum . map (read :: String -> Int) . words\n",
     memory_marks=(b"Heap exhausted",),
     stack_overflow="time limit, or memory limit",
-    notes=("The libraries that come with GHC: base, containers, bytestring, text, mtl, array."),
+    notes=(
+        "The libraries that come with GHC (base, containers, bytestring, text, mtl, array), and in "
+        "the images vector, unordered-containers, split and random."
+    ),
 )

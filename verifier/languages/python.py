@@ -42,7 +42,8 @@ PYTHON = Recipe(
     stack_overflow="RecursionError, exit code 1",
     notes=(
         "Other versions of Python are other images: the recipe takes the system's `python3`. "
-        "numpy is in the images; a program that catches its MemoryError goes on."
+        "numpy, sympy, networkx and sortedcontainers are in the images, scipy and pandas in those "
+        "built with `--full`; a program that catches its MemoryError goes on."
     ),
     # A program that a person wrote takes milliseconds; 400 kB of `def f():pass` take a minute.
     compile_limits=dataclasses.replace(COMPILE_LIMITS, cpu_time_s=10.0, wall_time_s=30.0),
