@@ -85,8 +85,10 @@ rm -rf /usr/share/man/* /usr/share/info/* /usr/share/locale/* /usr/share/lintian
 rm -rf /usr/lib/python3*/config-*/*.a /usr/lib/*/openblas-*/*.a /usr/lib/python3/dist-packages/pythran \
     /usr/lib/jvm/*/jmods /usr/share/go-*/test /usr/share/go-*/api /usr/lib/go-*/pkg/linux_*/cmd \
     /usr/lib/ghc/ghc-[0-9]*/*.a /usr/lib/ghc/Cabal-*/*.a /usr/lib/ocaml/compiler-libs
-# Debian's PyPy compiles CPython's libraries too, which it cannot load.
-find /usr/lib/python3/dist-packages -name '*.pypy*.pyc' -delete 2>/dev/null || :
+# Debian's PyPy compiles CPython's libraries too. It cannot load those that are not Python alone.
+for library in numpy scipy pandas; do
+    find "/usr/lib/python3/dist-packages/$library" -name '*.pypy*.pyc' -delete 2>/dev/null || :
+done
 
 # What the docker backend needs: it mounts the runner and starts it with this interpreter.
 test -x /usr/bin/python3 || {

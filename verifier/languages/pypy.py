@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from verifier.languages.base import Recipe
+from verifier.languages.base import Library, Recipe
 from verifier.languages.python import PYTHON
 from verifier.types import Harness
 
@@ -12,6 +12,14 @@ PYPY = Recipe(
     aliases=("pypy3", "pypy-3", "pypy3.9", "pypy3.10"),
     family="scripts",
     packages=("pypy3",),
+    # Those of CPython's that are Python alone.
+    libraries=tuple(
+        Library(
+            *(name, f"python3-{name}", f"/usr/lib/python3/dist-packages/{name}-*-info"),
+            rf"/{name}-([\d.]+)\.\w+-info",
+        )
+        for name in ("sympy", "networkx", "sortedcontainers")
+    ),
     written_as=PYTHON.name,
     source_name="main.py",
     run_harness=Harness.EXEC,
@@ -25,5 +33,5 @@ PYPY = Recipe(
     self_test=PYTHON.self_test,
     memory_marks=PYTHON.memory_marks,
     stack_overflow=PYTHON.stack_overflow,
-    notes=("Python 3.9, the standard library alone. Programs only: no call-based tests."),
+    notes=("Python 3.9, without numpy and what needs it. Programs only: no call-based tests."),
 )

@@ -31,12 +31,17 @@ def library(name, files, pattern):
         except importlib.metadata.PackageNotFoundError:
             return None
     for path in sorted(glob.glob(files)):
-        with open(path, encoding="latin-1") as file:
-            for text in (path, file.read(1 << 20)):
-                found = [m.groups() for m in re.finditer(pattern, text)]
-                if found:
-                    return ".".join(itertools.chain.from_iterable(found))
+        for text in (path, content(path)):
+            found = [match.groups() for match in re.finditer(pattern, text)]
+            if found:
+                return ".".join(itertools.chain.from_iterable(found))
     return None
+def content(path):
+    try:
+        with open(path, encoding="latin-1") as file:
+            return file.read(1 << 20)
+    except OSError:
+        return ""
 wanted = json.load(sys.stdin)
 there = {n: w for n, w in wanted.items() if all(map(shutil.which, w["needs"]))}
 commands = sorted({tuple(w["version"]) for w in there.values()})
