@@ -237,6 +237,22 @@ def test_a_definition_beats_an_import() -> None:
     assert source(py("print(1)\n") + py(library), entry_point="gcd") == library.strip()
 
 
+@pytest.mark.parametrize(
+    ("language", "code"),
+    [
+        ("cpp", "class Solution {\npublic:\n    int twoSum(int a) { return a; }\n};"),
+        ("rust", "impl Solution {\n    pub fn two_sum(a: i32) -> i32 { a }\n}"),
+        ("go", "func twoSum(a int) int { return a }"),
+        ("typescript", "const twoSum = (a: number): number => a;"),
+    ],
+)
+def test_entry_point_however_a_language_spells_it(language: str, code: str) -> None:
+    demo = "```\nmain() { f(1); }\n```\n"
+    for fence in (f"```{language}\n{code}\n```\n", f"```\n{code}\n```\n"):
+        for name in ("twoSum", "two_sum"):
+            assert source(fence + demo, language=language, entry_point=name) == code
+
+
 def test_entry_point_that_nothing_defines_changes_nothing() -> None:
     assert source(py(DRAFT) + py(), entry_point="nowhere") == GOOD.strip()
 

@@ -185,6 +185,25 @@ def test_call(returned: bytes | None, status: Status, code: int) -> None:
     assert judge(CALL, 0, RunFacts(exit_code=code, returned=returned), LIMITS).status is status
 
 
+@pytest.mark.parametrize(
+    ("record", "wanted", "status"),
+    [
+        ({"value": None, "in_place": [2, 1]}, [2, 1], S.ACCEPTED),
+        ({"value": None, "in_place": [2, 1]}, [1, 2], S.WRONG_ANSWER),
+        ({"value": None, "in_place": [2, 1]}, None, S.ACCEPTED),
+        ({"value": None}, [2, 1], S.WRONG_ANSWER),
+        ({"value": 3, "in_place": [2, 1]}, [2, 1], S.WRONG_ANSWER),
+    ],
+)
+def test_a_call_that_returns_nothing(
+    record: dict[str, object], wanted: object, status: Status
+) -> None:
+    """What it has made of its argument counts, unless nothing is what is expected."""
+    suite = Suite(SuiteKind.CALL, (Case(b"[]", json.dumps(wanted).encode()),))
+    facts = RunFacts(exit_code=0, returned=json.dumps({"ok": True, **record}).encode())
+    assert judge(suite, 0, facts, LIMITS).status is status
+
+
 VALUES = [
     (None, None, True),
     ("", "", True),

@@ -52,7 +52,7 @@ that is not run here, is answered with `SandboxError` and what to do instead.
 """
 _CALLS = """\
 A suite with a function's name (`fn_name`) calls it with JSON arguments and compares what it
-returns: see [datasets.md](datasets.md) for how such data looks. Python's functions are called by
+returns: [cli.md](cli.md#ground-truths) shows such data. Python's functions are called by
 the warm interpreter. In the languages below a driver is put around the program: it converts the
 arguments to what the function takes and writes the result, as JSON, to a channel that is not
 standard output. In any other language such a suite is an infrastructure fault.

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 from verifier import _python
 from verifier.languages import written_as
+from verifier.languages.calls.base import spellings
 
 # At most a second of parsing for one response.
 PARSE_BUDGET_CHARS = 512_000
@@ -76,14 +77,14 @@ class Checker:
         )
 
     def defines(self, language: str, text: str, name: str) -> bool:
-        """The text defines this function (or method, or class)."""
+        """The text defines this function (or method, or class).
+
+        In other languages than Python, however the name is spelled there.
+        """
         if language == "python":
             return name in self.python(text).names
-        pattern = (
-            rf"\b{re.escape(name)}\s{{0,20}}(?:\(|=[^=])"
-            if name.isidentifier()
-            else re.escape(name)
-        )
+        names = "|".join(spellings(name))
+        pattern = rf"\b(?:{names})\s{{0,20}}(?:\(|=[^=])" if names else re.escape(name)
         return re.search(pattern, text) is not None
 
     def imports_alone(self, language: str, text: str, name: str) -> bool:
@@ -169,7 +170,11 @@ _MARKS = {
     language: re.compile(" | ".join(marks), re.MULTILINE | re.VERBOSE)
     for language, marks in {
         "c": _C,
-        "cpp": (*_C, r"^\s{0,8}using\s+namespace\s+\w"),
+        "cpp": (
+            *_C,
+            r"^\s{0,8}using\s+namespace\s+\w",
+            r"^\s{0,8}(?: public | private | protected )\s{0,4}:",
+        ),
         "java": (
             r"^\s{0,8}import\s+(?:static\s+)?javax?\.",
             (
@@ -187,8 +192,8 @@ _MARKS = {
             r"\bprocess\s{0,2}\.\s{0,2}std(?: in | out )\b",
             r"\brequire\s{0,2}\(",
         ),
-        "go": (r"^package\s+\w+",),
-        "rust": (r"\bfn\s+main\s{0,4}\(", r"^use\s+\w+::"),
+        "go": (r"^package\s+\w+", r"^func\s+[\w(]"),
+        "rust": (r"\bfn\s+main\s{0,4}\(", r"^use\s+\w+::", r"^\s{0,8}(?:pub\s+)?(?:fn|impl)\s+\w"),
         "csharp": (r"^\s{0,8}using\s+System\b", r"\bstatic\s+(?: void | int )\s+Main\b"),
         "kotlin": (r"\bfun\s+main\s{0,4}\(",),
         "scala": (r"^\s{0,8}object\s+\w+",),

@@ -378,14 +378,18 @@ template <class T, class = void> struct IsList : std::false_type {};
 template <class T>
 struct IsList<T, typename Void<decltype(std::declval<T&>().val), decltype(std::declval<T&>().next)>::type> : std::integral_constant<bool, !IsTree<T>::value> {};
 
+// Some have a constructor that takes the value, and no other; some have none at all.
+template <class T, class V> T* node_of(const V& value, std::true_type) { return new T(value); }
+template <class T, class V> T* node_of(const V& value, std::false_type) {
+    T* made = new T();
+    made->val = value;
+    return made;
+}
 template <class T> T* node(Reader& in) {
-    typename std::decay<decltype(std::declval<T&>().val)>::type value{};
-    As<decltype(value)>::read(in, value);
-    struct Make {
-        static T* of(decltype(value)& v, std::true_type) { return new T(v); }
-        static T* of(decltype(value)& v, std::false_type) { T* made = new T(); made->val = v; return made; }
-    };
-    return Make::of(value, std::is_constructible<T, decltype(value)>());
+    typedef typename std::decay<decltype(std::declval<T&>().val)>::type V;
+    V value{};
+    As<V>::read(in, value);
+    return node_of<T, V>(value, std::is_constructible<T, const V&>());
 }
 
 template <class T> struct As<T*, typename std::enable_if<IsList<T>::value>::type> {

@@ -33,7 +33,7 @@ struct TreeNode {
 };
 """,
 }
-_SOLUTION = re.compile(r"\b(?:class|struct)\s+Solution\b[^;{()]*\{")
+_SOLUTION = re.compile(r"\b(?:class|struct)\s{1,9}Solution\b[^;{()]{0,200}\{")
 _MAIN = """\
 {head}#define main main_of_the_answer
 #include "main.cpp"
@@ -65,7 +65,7 @@ def _entry(code: str, target: Target) -> str:
     """A qualified name; "" where the code has none of the names."""
     solution = _SOLUTION.search(code)
     for name in target.names:
-        pattern = rf"\b{name}\s*(?=\()"
+        pattern = rf"\b{name}\s{{0,9}}(?=\()"
         if next(outermost(code, pattern), None):
             return f"::{name}"
         if solution is None:

@@ -8,6 +8,7 @@ stubs have it. Where there is neither, the names that it gives to nodes do, in a
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 
@@ -21,11 +22,13 @@ _EXPORT = re.compile(
     r"(?=(?:async|function|class|const|let|var)\b)",
     re.MULTILINE,
 )
-_DOC = re.compile(r"/\*\*(?:[^*]|\*(?!/))*\*/")
+_DOC = re.compile(r"/\*\*(?:[^*]|\*(?!/)){0,4000}\*/")
 _DOC_PARAM = re.compile(r"@param\s{1,9}\{([^}\n]{1,99})\}\s{1,9}\[?(\w{1,99})")
 _DOC_RETURN = re.compile(r"@returns?\s{1,9}\{([^}\n]{1,99})\}")
 _LISTS = re.compile(r"(?:head|list|l)[A-Z0-9]?|lists")
 _TREES = re.compile(r"(?:root|tree)\d?|p|q|subRoot|s|t|original|cloned|target")
+# Where a declaration is looked for among calls of the function.
+_MAX_PLACES = 20
 _HAND_OVER = """
 ;module.exports = {{
   names: {names},
@@ -85,16 +88,18 @@ def _parameters(code: str, target: Target) -> tuple[int, list[str], str] | None:
     """Where the function begins, its parameters, and its result's type."""
     for name in target.names:
         pattern = (
-            rf"\bfunction\s*\*?\s*{name}\s*(?:<[^()]*>)?\s*(?=\()"
-            rf"|\b{name}\s*(?::[^=\n]*)?=\s*(?:async\s*)?(?:function\b\s*\w*\s*)?(?=\()"
-            rf"|\b{name}\s*(?=\()"
+            rf"\bfunction\s{{0,9}}\*?\s{{0,9}}{name}\s{{0,9}}(?:<[^()]{{0,200}}>)?\s{{0,9}}(?=\()"
+            rf"|\b{name}\s{{0,9}}(?::[^=\n]{{0,200}})?=\s{{0,9}}(?:async\s{{0,9}})?(?:function\b\s{{0,9}}\w{{0,99}}\s{{0,9}})?(?=\()"
+            rf"|\b{name}\s{{0,9}}(?=\()"
         )
-        for match in re.finditer(pattern, code):
+        for match in itertools.islice(re.finditer(pattern, code), _MAX_PLACES):
             end = closing(code, match.end())
-            after = re.compile(r"\)\s*(?::([^{=]*))?\s*(?:=>|\{)").match(code, end)
+            after = re.compile(r"\)\s{0,9}(?::([^{=]{0,200}))?\s{0,9}(?:=>|\{)").match(code, end)
             if after:  # it is declared there, not called
                 return match.start(), split(code[match.end() + 1 : end]), after[1] or ""
-        single = re.search(rf"\b{name}\s*=\s*(?:async\s*)?(\w+)\s*=>", code)
+        single = re.search(
+            rf"\b{name}\s{{0,9}}=\s{{0,9}}(?:async\s{{0,9}})?(\w{{1,99}})\s{{0,9}}=>", code
+        )
         if single:
             return single.start(), [single[1]], ""
     return None

@@ -6,6 +6,7 @@ and what is commonly used of the standard library. A `main` of the answer goes b
 
 from __future__ import annotations
 
+import itertools
 import re
 
 from verifier.languages.calls.base import Calls, Completed, Target, driver
@@ -163,7 +164,9 @@ fn main() {{
 """
 # Globs: what the answer imports or declares itself goes before them.
 _USES = "\nuse std::cell::*;\nuse std::collections::*;\nuse std::rc::*;\n"
-_IMPL = re.compile(r"\bimpl\b[^{;]*\bSolution\b[^{;]*\{")
+_IMPL = re.compile(r"\bimpl\b[^{;]{0,99}\bSolution\b[^{;]{0,99}\{")
+# An answer has one, or one for each trait.
+_MAX_BODIES = 9
 _RETURNS = re.compile(r"\)\s*(?:->\s*(.*?)\s*)?(?:\bwhere\b|\{)", re.DOTALL)
 _PARAMETER = re.compile(r"[^:]*:(?!:)\s*(.*)", re.DOTALL)
 _BORROWED = re.compile(r"&\s*(?:'\w+\s*)?(mut\b)?\s*(.*)", re.DOTALL)
@@ -172,13 +175,13 @@ _SELF = re.compile(r"(?:&\s*(?:'\w+\s*)?)?(?:mut\s+)?self\b(?!\s*::)")
 
 def _complete(source: str, target: Target) -> Completed:
     code = code_of(source, C_LIKE)
-    for match in outermost(code, r"\bfn\s+main\s*(?=\()"):
+    for match in outermost(code, r"\bfn\s{1,9}main\s{0,9}(?=\()"):
         source = f"{source[: match.start()]}fn main_of_the_answer{source[match.end() :]}"
     parts = ["#![allow(warnings)] ", source, "\n", _DRIVER, _USES]
     parts += [
         f"use std::cmp::{name};\n"
         for name in ("Ordering", "Reverse")
-        if mentions(code, name) and not re.search(rf"\buse\b[^;]*(?:\b{name}\b|\*)", code)
+        if mentions(code, name) and not re.search(rf"\buse\b[^;]{{0,500}}(?:\b{name}\b|\*)", code)
     ]
     if _IMPL.search(code) and not re.search(r"\b(?:struct|enum)\s+Solution\b", code):
         parts.append("struct Solution;\n")
@@ -232,10 +235,10 @@ def _owned(kind: str) -> str:
 def _entry(code: str, target: Target) -> tuple[str, int] | None:
     """The function's path, and where its parameters begin."""
     for name in target.names:
-        pattern = rf"\bfn\s+{name}\s*(?:<[^()]*>)?\s*(?=\()"
+        pattern = rf"\bfn\s{{1,9}}{name}\s{{0,9}}(?:<[^()]{{0,200}}>)?\s{{0,9}}(?=\()"
         if match := next(outermost(code, pattern), None):
             return name, match.end()
-        for body in _IMPL.finditer(code):
+        for body in itertools.islice(_IMPL.finditer(code), _MAX_BODIES):
             start = body.end() - 1
             inside = outermost(code, pattern, start + 1, closing(code, start))
             if match := next(inside, None):

@@ -1,7 +1,8 @@
 """Looking for declarations in a source, as far as that goes without a parser.
 
 A source that hides what it declares (behind a macro, say) is not found to declare it, or does not
-compile: a verdict of the program in both cases. All of it is linear in the source's length.
+compile: a verdict of the program in both cases. Only a source's beginning is looked at, and every
+repetition in a pattern that may begin anywhere is bounded, so that no source takes long.
 """
 
 from __future__ import annotations
@@ -19,13 +20,15 @@ _BACKTICKS = r"`(?:[^`\\]|\\.)*`?"
 C_LIKE = re.compile(f"{_COMMENTS}|{_RAW}|{_STRING}|{_CHARACTER}", re.DOTALL)
 GO_LIKE = re.compile(f"{_COMMENTS}|{_STRING}|{_CHARACTER}|`[^`]*`?", re.DOTALL)
 JS_LIKE = re.compile(f"{_COMMENTS}|{_STRING}|{_QUOTED}|{_BACKTICKS}", re.DOTALL)
+# Answers are much shorter.
+MAX_CHARS = 64 * 1024
 _NO_BREAK = re.compile(r"[^\n]")
 _CLOSING = {"(": ")", "[": "]", "{": "}", "<": ">"}
 
 
 def code_of(source: str, not_code: re.Pattern[str] = C_LIKE) -> str:
     """The source with blanks for its comments and literals: every place stays the same."""
-    return not_code.sub(lambda m: _NO_BREAK.sub(" ", m[0]), source)
+    return not_code.sub(lambda m: _NO_BREAK.sub(" ", m[0]), source[:MAX_CHARS])
 
 
 def outermost(
@@ -81,7 +84,7 @@ def split(text: str) -> list[str]:
 
 def defines_type(code: str, name: str, keywords: str = "struct|class") -> bool:
     """Whether a type of that name has a body in the code."""
-    return re.search(rf"\b(?:{keywords})\s+{name}\b[^;{{()]*\{{", code) is not None
+    return re.search(rf"\b(?:{keywords})\s{{1,9}}{name}\b[^;{{()]{{0,200}}\{{", code) is not None
 
 
 def mentions(code: str, name: str) -> bool:
