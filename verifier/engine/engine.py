@@ -28,6 +28,7 @@ from verifier.engine.results import CaseVerdicts, ResultCache, result_key
 from verifier.engine.score_run import ScoreRun, run_job
 from verifier.engine.shares import Claim
 from verifier.engine.shop import ATTEMPTS, Compilers, Shop
+from verifier.engine.unit_tests import TestFileRun, check_built
 from verifier.errors import (
     BackendDownError,
     BackendError,
@@ -421,6 +422,9 @@ class Engine:
     async def _run(self, task: RunTask, limits: Limits) -> RunOutcome:
         compiled: CompileFacts | None = None
         recipe: languages.Recipe | None = None
+        unit: TestFileRun | None = None
+        if task.program is not None and task.program.language in languages.MODES:
+            unit = TestFileRun(task, task.program)
         claim = Claim(task.client_id, task.priority)
         queued = time.monotonic()
         for attempt in range(ATTEMPTS):
@@ -434,9 +438,13 @@ class Engine:
                         recipe,
                         holder,
                         claim,
-                        files=carried.beside_source(recipe, files, task.program.source) or None,
+                        files=unit.files
+                        if unit
+                        else carried.beside_source(recipe, files, task.program.source) or None,
                         limits=limits,
                     )
+                    if unit:
+                        check_built(compiled)
                     if not compiled.ok:
                         return RunOutcome(
                             Status.COMPILE_ERROR,
@@ -444,11 +452,14 @@ class Engine:
                             compiled,
                             self.sandbox.name,
                             compiled.message,
+                            **(unit.told(compiled.facts) if unit else {}),
                         )
                     job = run_job(
                         recipe, recipe.run_harness, compiled.artifact, [task.stdin], limits
                     )
-                    if files or task.fetch:
+                    if unit:
+                        job = unit.job(compiled.artifact, limits)
+                    elif files or task.fetch:
                         job = carried.job(
                             recipe, job.artifact, task.stdin, files, task.fetch, job.limits
                         )
@@ -473,7 +484,7 @@ class Engine:
                     compiled,
                     self.sandbox.name,
                     queue_s=waited,
-                    files=carried.fetched(facts, task.fetch),
+                    **(unit.told(facts) if unit else {"files": carried.fetched(facts, task.fetch)}),
                 )
             finally:
                 for slot in holder:

@@ -12,23 +12,38 @@ import base64
 import dataclasses
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from verifier import judging, languages
+from verifier.engine.carried import MAX_FETCHED_BYTES
 from verifier.engine.shop import ATTEMPTS, contended
 from verifier.errors import BackendError, SlotError
 from verifier.languages.unit_tests import BUILD_FAULT, BY_NAME, Mode, beside
 from verifier.sandbox.base import RunJob, Slot
 from verifier.testcases.test_names import UnitTest, tests_in
-from verifier.types import CaseResult, CompileFacts, Harness, Limits, RunFacts, UnitTests
+from verifier.types import (
+    Case,
+    CaseResult,
+    CompileFacts,
+    Harness,
+    Limits,
+    Program,
+    RunFacts,
+    RunTask,
+    UnitTests,
+)
 
 if TYPE_CHECKING:
     from verifier.engine.score_run import ScoreRun
 
-__all__ = ["compile_files", "score_unit_tests", "solution_path", "unit_test_job"]
+__all__ = ["TestFileRun", "check_built", "score_unit_tests"]
 
 _TOKEN_CHARS = 20
+# How a program that is a test file is named, where its framework goes by that.
+_TEST_FILES = {"pytest": "test_main.py", "go_test": "main_test.go", "jest": "main.test.ts"}
+_JEST_TESTS = re.compile(r"\.(test|spec)\.[cm]?[jt]sx?$|(^|/)__tests__/")
 
 
 async def score_unit_tests(run: ScoreRun) -> None:
@@ -43,7 +58,7 @@ async def score_unit_tests(run: ScoreRun) -> None:
     assert unit is not None  # noqa: S101 - the kind says so
     unit = dataclasses.replace(unit, solution_file=solution_path(unit, run.program.source))
     mode = languages.MODES[unit.framework]
-    tests = _tests_of(mode, unit)
+    tests = tests_in(unit.framework, _texts(unit.files, mode))
     holder: list[Slot] = []
     try:
         compiles = await run.compile(holder, compile_files(mode, unit, tests, scored=True))
@@ -129,15 +144,6 @@ def solution_path(unit: UnitTests, source: bytes) -> str:
     return unit.solution_file or languages.get(unit.language).file_name(source)
 
 
-def _tests_of(mode: Mode, unit: UnitTests) -> list[UnitTest]:
-    texts = {
-        path: data.decode("utf-8", "replace")
-        for path, data in unit.files
-        if path.endswith(mode.suffixes)
-    }
-    return tests_in(mode.recipe.name, texts)
-
-
 def compile_files(
     mode: Mode, unit: UnitTests, tests: Sequence[UnitTest], *, scored: bool
 ) -> dict[str, bytes]:
@@ -175,14 +181,13 @@ def unit_test_job(
 ) -> RunJob:
     """The one run of the framework (see `jail/run.py`)."""
     recipe, name = mode.recipe, mode.recipe.name
-    files = sorted({test.file for test in tests})
     given: dict[str, object] = {
         "mode": name,
         "scored": scored,
         "token": _token(unit),
         "folder": unit.solution_file.rpartition("/")[0],
         "tests": [test.name for test in tests],
-        "arguments": _arguments(name, unit, files, scored=scored),
+        "arguments": _arguments(name, unit, tests, scored=scored),
         "fetch": list(fetch),
         "room": room,
     }
@@ -207,21 +212,21 @@ def _binary(test: UnitTest, unit: UnitTests) -> str:
     return _token(unit)
 
 
-def _arguments(name: str, unit: UnitTests, files: Sequence[str], *, scored: bool) -> list[str]:
+def _arguments(name: str, unit: UnitTests, tests: Sequence[UnitTest], *, scored: bool) -> list[str]:
     """What the framework is told to run: the data's test files alone."""
+    files = sorted({test.file for test in tests})
     if name == "jest":
         return [_made_of(path) for path in files or [unit.solution_file]]
     if name == "pytest":
         return list(files or [unit.solution_file])
     if name != "junit":
         return []
+    jars = ":".join(path for path, _ in unit.files if path.endswith(".jar"))
+    known = [f"--class-path={jars}"] if jars else []
     if not scored:
-        return ["--scan-class-path=/program/classes.jar"]
-    classes = {
-        test.name.rpartition(".")[0].partition("$")[0]
-        for test in tests_in("junit", _texts(unit.files))
-    }
-    return [f"--select-class={name}" for name in sorted(classes)]
+        return [*known, "--scan-class-path=/program/classes.jar"]
+    classes = sorted({test.name.rpartition(".")[0].partition("$")[0] for test in tests})
+    return [*known, *(f"--select-class={name}" for name in classes)]
 
 
 def _made_of(path: str) -> str:
@@ -231,9 +236,61 @@ def _made_of(path: str) -> str:
     )
 
 
-def _texts(files: Sequence[tuple[str, bytes]] | Mapping[str, bytes]) -> dict[str, str]:
+def _texts(files: Sequence[tuple[str, bytes]], mode: Mode) -> dict[str, str]:
+    """Those that can hold tests."""
     return {
         path: data.decode("utf-8", "replace")
-        for path, data in dict(files).items()
-        if path.endswith(".java")
+        for path, data in files
+        if path.endswith(mode.suffixes)
     }
+
+
+class TestFileRun:
+    """A run whose program is a test file, as Sandbox Fusion's pytest, jest, junit and go_test.
+
+    Attributes:
+        files: For its compile step.
+    """
+
+    __test__ = False
+
+    def __init__(self, task: RunTask, program: Program) -> None:
+        """Read which tests there are; nothing runs."""
+        self._task, self._mode = task, languages.MODES[program.language]
+        name = _TEST_FILES.get(program.language) or self._mode.solution_file
+        files = task.files
+        if program.language == "go_test":
+            # `go test FILE` compiles that file alone.
+            files = tuple(file for file in files if not file[0].endswith(".go"))
+        unit = UnitTests(program.language, files, name, self._mode.language)
+        self._unit = dataclasses.replace(unit, solution_file=solution_path(unit, program.source))
+        texts = _texts((*files, (self._unit.solution_file, program.source)), self._mode)
+        if program.language == "jest":
+            texts = {path: text for path, text in texts.items() if _JEST_TESTS.search(path)}
+        elif program.language != "junit":
+            texts = {name: texts[name]}
+        self._tests = tests_in(program.language, texts)
+        self._several = len({test.file for test in self._tests}) > 1
+        self.files = compile_files(self._mode, self._unit, self._tests, scored=False)
+
+    def job(self, artifact: bytes, limits: Limits) -> RunJob:
+        """The run of the framework."""
+        task = self._task
+        return unit_test_job(
+            self._mode,
+            self._unit,
+            self._tests,
+            artifact,
+            limits,
+            scored=False,
+            stdin=task.stdin,
+            fetch=task.fetch,
+            room=MAX_FETCHED_BYTES,
+        )
+
+    def told(self, facts: RunFacts) -> dict[str, Any]:
+        """The fields of a `RunOutcome` that come from the framework's report."""
+        report = judging.read_unit_tests(facts.returned, several=self._several)
+        cases = [Case(name=test.shown, test=test.pattern or None) for test in self._tests]
+        files = tuple(file for file in report.files if file[0] in self._task.fetch)
+        return {"tests": judging.all_unit_tests(cases, report), "files": files}

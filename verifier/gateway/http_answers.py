@@ -3,12 +3,14 @@
 Its two levels say different things. `run_result.status` is how a command ended: Finished (whatever
 its exit code), TimeLimitExceeded (then there is no exit code), Error. The top `status` follows:
 Success, Failed (a command that ran out of time, or an exit code that is not 0), SandboxError. What
-it has no word for is under `verifier` in each result: our verdict, CPU time, memory, signal.
+it has no word for is under `verifier` in each result: our verdict, CPU time, memory, signal; and
+beside the results where a test framework ran: what it said of each test.
 """
 
 from __future__ import annotations
 
 import base64
+import dataclasses
 from typing import Any
 
 from verifier.types import CompileFacts, Killer, RunFacts, RunOutcome, Status
@@ -19,7 +21,7 @@ FINISHED, TIME_LIMIT = "Finished", "TimeLimitExceeded"
 SUCCESS, FAILED, SANDBOX_ERROR = "Success", "Failed", "SandboxError"
 
 # As Sandbox Fusion has them, where a compiler runs before the program.
-_COMPILED = ("cpp", "go", "java", "rust", "scala", "D_ut", "verilog", "swift", "cuda")
+_COMPILED = ("cpp", "go", "java", "rust", "scala", "junit", "D_ut", "verilog", "swift", "cuda")
 _KILLED = -9
 
 Json = dict[str, Any]
@@ -47,7 +49,7 @@ def answer(outcome: RunOutcome, language: str, compile_timeout: float) -> Json:
         run_result = _run_result(outcome)
     results = [result for result in (compile_result, run_result) if result is not None]
     fine = all(result["status"] == FINISHED and result["return_code"] == 0 for result in results)
-    return {
+    said: Json = {
         "status": SUCCESS if fine else FAILED,
         "message": "",
         "compile_result": compile_result,
@@ -58,6 +60,9 @@ def answer(outcome: RunOutcome, language: str, compile_timeout: float) -> Json:
             for name, data in (() if failed else outcome.files)
         },
     }
+    if outcome.tests:
+        said["verifier"] = {"tests": [dataclasses.asdict(test) for test in outcome.tests]}
+    return said
 
 
 def sandbox_error(message: str) -> Json:

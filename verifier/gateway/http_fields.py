@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from verifier._text import to_utf8
 from verifier.engine.carried import check_names
 from verifier.errors import RequestError
-from verifier.languages import of_sandbox_fusion
+from verifier.languages import MODES, of_sandbox_fusion
 from verifier.types import LimitOverrides, Program, RunTask
 
 __all__ = [
@@ -36,8 +36,10 @@ Language = Literal[
     "kotlin_script", "jest", "verilog", "python_gpu", "lean", "swift", "racket",
 ]  # fmt: skip
 
-# Sandbox Fusion's name -> ours, for the languages that are built here.
-OURS = of_sandbox_fusion()
+# Sandbox Fusion's name -> ours, for the languages and test frameworks that are built here.
+OURS = of_sandbox_fusion() | {
+    name: mode.recipe.name for mode in MODES.values() for name in mode.recipe.sandbox_fusion
+}
 
 # What else is not run here, and why. It is none of an image's languages.
 NOT_RUN = {

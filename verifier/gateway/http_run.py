@@ -28,7 +28,7 @@ from verifier.gateway.auth import Auth
 from verifier.gateway.http_answers import answer, sandbox_error
 from verifier.gateway.http_fields import NOT_RUN, OURS, BadRequestError, RunCode, parse, task_of
 from verifier.gateway.sight import note
-from verifier.languages import RECIPES
+from verifier.languages import PROBED
 from verifier.types import RunOutcome, RunTask
 
 if TYPE_CHECKING:
@@ -191,7 +191,7 @@ class SandboxFusion:
 
     def _not_built(self, language: str) -> str:
         there = f"language {language} is not built here; there are {', '.join(self._languages())}"
-        why = RECIPES[OURS[language]].remedy if language in OURS else NOT_RUN.get(language)
+        why = PROBED[OURS[language]].remedy if language in OURS else NOT_RUN.get(language)
         return f"{there}. {why}" if why else there
 
 

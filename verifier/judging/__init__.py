@@ -21,6 +21,7 @@ from verifier.judging.programs import (
 from verifier.judging.scores import SCORE_POLICIES, aggregate, overall_status
 from verifier.judging.unit_tests import (
     UnitTestReport,
+    all_unit_tests,
     read_unit_tests,
     unit_test_results,
     unit_test_verdict,
@@ -38,6 +39,7 @@ __all__ = [
     "UnitTestReport",
     "Verdict",
     "aggregate",
+    "all_unit_tests",
     "answer_of",
     "classify",
     "compare",

@@ -16,7 +16,7 @@ import binascii
 import json
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from verifier._text import excerpt
@@ -24,7 +24,13 @@ from verifier.judging.facts import ended, explain, limit_status
 from verifier.judging.verdict import Verdict
 from verifier.types import Case, Limits, RunFacts, Status, UnitTestResult, UnitTestStatus
 
-__all__ = ["UnitTestReport", "read_unit_tests", "unit_test_results", "unit_test_verdict"]
+__all__ = [
+    "UnitTestReport",
+    "all_unit_tests",
+    "read_unit_tests",
+    "unit_test_results",
+    "unit_test_verdict",
+]
 
 _MAX_RECORDS = 200_000
 _SEVERITY = (
@@ -34,11 +40,9 @@ _SEVERITY = (
     UnitTestStatus.PASSED,
 )
 _VERDICTS = {
-    UnitTestStatus.PASSED: Status.ACCEPTED,
     UnitTestStatus.FAILED: Status.WRONG_ANSWER,
     UnitTestStatus.ERROR: Status.RUNTIME_ERROR,
     UnitTestStatus.SKIPPED: Status.SKIPPED,
-    UnitTestStatus.NOT_COLLECTED: Status.RUNTIME_ERROR,
 }
 
 
@@ -117,11 +121,25 @@ def unit_test_results(cases: Sequence[Case], report: UnitTestReport) -> tuple[Un
 
     A test that was reported more than once (for each set of its parameters) has the worst status.
     """
+    found = []
+    for case, said in _by_case(cases, report):
+        found.append(_worst(case.name, said) if said else _missing(case.name, report))
+    return tuple(found)
+
+
+def all_unit_tests(cases: Sequence[Case], report: UnitTestReport) -> tuple[UnitTestResult, ...]:
+    """All that was reported, and behind it what was expected and is not there."""
+    missing = (case.name for case, said in _by_case(cases, report) if not said)
+    return (*report.tests, *(_missing(name, report) for name in missing))
+
+
+def _by_case(
+    cases: Sequence[Case], report: UnitTestReport
+) -> Iterator[tuple[Case, list[UnitTestResult]]]:
     by_name: dict[str, list[UnitTestResult]] = {}
     for test in report.tests:
         by_name.setdefault(test.name, []).append(test)
     exact = {case.name for case in cases}
-    found = []
     for case in cases:
         said = list(by_name.get(case.name, ()))
         if case.test is not None:
@@ -131,8 +149,7 @@ def unit_test_results(cases: Sequence[Case], report: UnitTestReport) -> tuple[Un
                 for test in report.tests
                 if test.name not in exact and pattern.fullmatch(test.name)
             ]
-        found.append(_worst(case.name, said) if said else _missing(case.name, report))
-    return tuple(found)
+        yield case, said
 
 
 def _worst(name: str, said: list[UnitTestResult]) -> UnitTestResult:
@@ -158,8 +175,10 @@ def unit_test_verdict(test: UnitTestResult, facts: RunFacts, limits: Limits) -> 
         ValueError: The run was canceled (a fault of the caller).
     """
     broken = limit_status(facts, limits)
+    if test.status is UnitTestStatus.PASSED:
+        return Verdict(Status.ACCEPTED)
     if test.status is not UnitTestStatus.NOT_COLLECTED:
-        return Verdict(_VERDICTS[test.status], test.message)
+        return Verdict(_VERDICTS[test.status], test.message or test.status.value)
     if broken is not None:
         return Verdict(broken, explain(broken, facts, limits))
     return Verdict(Status.RUNTIME_ERROR, f"not collected: {ended(facts)}")

@@ -95,12 +95,14 @@ SERVICE = "META-INF/services/org.junit.platform.launcher.TestExecutionListener"
 
 def main(mode: str) -> int:
     """Lay out the project and compile it; the exit code is the compiler's."""
-    with open("given.json", encoding="utf-8") as file:
+    with open("given.json", "rb") as file:
         given = json.load(file)
-    with open("program", "rb") as program:
-        write(given["solution"], program.read())
-    for name, content in given["files"].items():
-        write(name, base64.b64decode(content))
+    with open("program", "rb") as file:
+        project = {given["solution"]: file.read()}
+    files = {name: base64.b64decode(content) for name, content in given["files"].items()}
+    # Whose test files they are: the data's, or the program itself is one.
+    for name, data in ({**project, **files} if given["scored"] else {**files, **project}).items():
+        write(name, data)
     code: int = {"pytest": python, "jest": jest, "junit": junit, "go_test": go, "cargo_test": rust}[
         mode
     ](given)
