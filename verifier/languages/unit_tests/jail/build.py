@@ -182,9 +182,9 @@ def go(given: dict[str, typing.Any]) -> int:
         text += "".join(GO_TEST % {**names, "name": test} for test in tests)
         write(os.path.join(folder, "%s_%s_test.go" % (token, package_name)), text.encode())
     os.mkdir("bin")
-    return subprocess.call(
-        ["go", "test", "-c", "-o", "../bin/main", "./" + folder], cwd=WORK, env=os.environ
-    )
+    # vet looks at all of the library first: 3 s, where compiling takes half a second.
+    build = ["go", "test", "-c", "-vet=off", "-o", "../bin/main", "./" + folder]
+    return subprocess.call(build, cwd=WORK)
 
 
 def rust(given: dict[str, typing.Any]) -> int:
