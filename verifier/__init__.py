@@ -68,6 +68,9 @@ if TYPE_CHECKING:
         SuiteKind,
         Timing,
         Trust,
+        UnitTestResult,
+        UnitTests,
+        UnitTestStatus,
     )
 
 __all__ = [
@@ -114,6 +117,9 @@ __all__ = [
     "Timing",
     "Trust",
     "UnimplementedError",
+    "UnitTestResult",
+    "UnitTestStatus",
+    "UnitTests",
     "UnknownSuiteError",
     "VerifierError",
     "__version__",

@@ -512,7 +512,7 @@ def test_digest_does_not_depend_on_itself_or_on_number_types() -> None:
         ("assert (V(1) + V(2)).x == 3", Trust.IN_PROCESS),
         ("assert Solution().f(1) == Fraction(1, 2) + Decimal(1)", Trust.ISOLATED),
         # What it prints and awaits is another process's.
-        ("with redirect_stdout(io.StringIO()) as out:\n    f(1)", Trust.ISOLATED),
+        ("with redirect_stdout(o) as out:\n    f(1)", Trust.ISOLATED),
         (
             "from contextlib import redirect_stdout\nwith redirect_stdout(o) as out:\n    f(1)",
             Trust.IN_PROCESS,
