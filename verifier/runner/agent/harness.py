@@ -215,7 +215,9 @@ def guard(action, *arguments):
         return 1
     except BaseException as e:
         trace = e.__traceback__
-        sys.excepthook(type(e), e, trace.tb_next if trace is not None else None)
+        # The exception's own one is shown, so that is what has to begin with the program.
+        BaseException.with_traceback(e, trace.tb_next if trace is not None else None)
+        sys.excepthook(type(e), e, e.__traceback__)
         return 130 if isinstance(e, KeyboardInterrupt) else 1
     return None
 
