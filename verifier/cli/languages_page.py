@@ -63,8 +63,10 @@ standard output. In any other language such a suite is an infrastructure fault.
   `TreeNode` (lists of values; a tree's level by level with null for an absent node), Rust's `struct
   Solution`. An answer's own declarations go before these, and its own `main` is not run.
 - Whole numbers that do not fit the parameter's type, too few or too many arguments, a string for a
-  number: RUNTIME_ERROR, with a message that says so. So are an exception, and a program that does
-  not define the function. Compile errors have the line numbers of the answer.
+  number: RUNTIME_ERROR, with a message that says so. (JavaScript and TypeScript have no types in a
+  run: there it is too few arguments alone.) So are an exception, and a program that does not define
+  the function. A parameter of a type that is not in the table is that or a COMPILE_ERROR. Compile
+  errors have the line numbers of the answer.
 - A function that returns nothing (`void`, `undefined`) returns null, as Python's does. Where
   another value is expected, it is its first argument that is compared, as the call has left it:
   LeetCode's rule for problems that are solved in place. (Python's functions that return None have
