@@ -133,12 +133,11 @@ async def test_a_compile_error_has_the_answers_own_line(engine, name):
 @pytest.mark.namespaces
 @pytest.mark.parametrize("name", [n for n, a in ANSWERS.items() if a.hostile])
 async def test_what_a_program_writes_to_the_channel_itself(engine, name):
-    """Two records are none, and a program that closes the channel has no record."""
+    """Two records are none; a channel that is closed leaves the descriptor of the driver."""
     cases = [([[1], target], [0, 1]) for target in (0, 1, 2, 5)]
     result = await call(engine, name, ANSWERS[name].hostile, "twoSum", *cases)
     # The last is a claim, right by itself: who knows what is expected needs no sandbox.
-    assert statuses(result) == [PASS, FAIL, result.cases[2].status, PASS], result
-    assert result.cases[2].status in (PASS, FAIL)
+    assert statuses(result) == [PASS, FAIL, PASS, PASS], result
 
 
 @pytest.mark.namespaces
