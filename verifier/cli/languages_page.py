@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from verifier.gateway.http_fields import NOT_RUN, OURS, languages_of_sandbox_fusion
-from verifier.languages import RECIPES, Recipe
+from verifier.languages import MODES, RECIPES, Recipe
 from verifier.languages.calls.base import Calls
 
 __all__ = ["page"]
@@ -76,6 +76,12 @@ standard output. In any other language such a suite is an infrastructure fault.
 
 | language | functions | arguments and results |
 |---|---|---|"""
+_UNIT_TESTS = """\
+Frameworks that run test files with a program among them ([scoring.md](scoring.md#unit-tests)), or a
+test file alone ([http.md](http.md)). unittest's tests are read one by one, or run by pytest. cargo
+itself is not needed: its test binaries are built by `rustc --test`, for one crate without
+dependencies.
+"""
 _ADD = """\
 ## A new language
 
@@ -143,6 +149,22 @@ def _sections() -> Iterator[str]:
             f"- **{recipe.title}**:{remark} The compiler has {limits.cpu_time_s:g} s of CPU and "
             f"{limits.memory_bytes >> 20:,} MiB; {recipe.extra_processes} threads are allowed "
             "beside the program's."
+        )
+    yield "\n## Unit-test modes\n"
+    yield _UNIT_TESTS
+    yield "| mode | name | Sandbox Fusion | image family | Debian packages | program's file |"
+    yield "|---|---|---|---|---|---|"
+    for mode in MODES.values():
+        recipe = mode.recipe
+        yield _row(
+            (
+                recipe.title,
+                f"`{recipe.name}`",
+                _names(recipe.sandbox_fusion),
+                recipe.family,
+                _names(recipe.packages),
+                f"`{mode.solution_file}`" if mode.solution_file else "after its public class",
+            )
         )
     yield "\n## Not in Debian\n"
     yield "Recipes are there, and nothing here tries them:\n"

@@ -18,7 +18,7 @@ from verifier.testcases.jest_names import jest_tests
 
 __all__ = ["UnitTest", "tests_in"]
 
-_MAX_CHARS = 2_000_000
+_MAX_CHARS = 500_000
 
 
 @dataclass(frozen=True, slots=True)
