@@ -41,7 +41,7 @@ from verifier.testcases.sources import SOLUTION_MODULES, checked
 from verifier.testcases.test_names import UnitTest, tests_in
 from verifier.types import Case, LimitOverrides, Suite, SuiteKind, Trust, UnitTests
 
-__all__ = ["load_unit_tests", "test_files"]
+__all__ = ["load_unit_tests"]
 
 _FIELD = "unit_tests"
 _MAX_FILES, _MAX_BYTES, _MAX_PATH = 256, 16 * 1024 * 1024, 200
@@ -92,14 +92,6 @@ def load_unit_tests(data: object, context: Context) -> Suite:
     return _weighed(suite, row)
 
 
-def test_files(mode: Mode, files: Mapping[str, str]) -> dict[str, str]:
-    """Those that can hold tests."""
-    return {path: text for path, text in files.items() if path.endswith(mode.suffixes)}
-
-
-test_files.__test__ = False  # type: ignore[attr-defined]  # no test of ours
-
-
 def _weighed(suite: Suite, row: Mapping[str, object]) -> Suite:
     if row.get("weights") is None:
         return suite
@@ -142,7 +134,8 @@ def _chosen(
 ) -> Sequence[UnitTest]:
     """The tests that count: those of the files, or those that the data names."""
     name = mode.recipe.name
-    listed = tests_in(name, test_files(mode, files))
+    sources = {path: data for path, data in files.items() if path.endswith(mode.suffixes)}
+    listed = tests_in(name, sources)
     if name == "go_test":
         folder = solution.rpartition("/")[0]
         if away := [t.file for t in listed if t.file.rpartition("/")[0] != folder]:

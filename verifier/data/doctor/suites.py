@@ -38,7 +38,8 @@ def examine_suite(subject: Subject, suite: Suite, max_cases: int, max_bytes: int
     judged = suite.checker is not None or suite.interactor is not None
     if words and not judged and suite.kind is SuiteKind.STDIN:
         found.append(("multi-answer", f"the prompt says {quoted(words[0])}; no checker is there"))
-    if len(suite.cases) == 1 and suite.kind is not SuiteKind.ASSERT and suite.interactor is None:
+    by_tests = suite.kind in (SuiteKind.ASSERT, SuiteKind.UNIT_TEST)
+    if len(suite.cases) == 1 and not by_tests and suite.interactor is None:
         wanted = quoted(suite.cases[0].expected or b"")
         found.append(("single-case", f"its one case is passed by whatever always gives {wanted}"))
     if not judged:
