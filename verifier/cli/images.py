@@ -48,7 +48,8 @@ def build(
         typer.Argument(
             metavar="[FAMILY]...",
             help="Families of toolchains for the image that programs run in (jvm, go, ...: "
-            "docs/images.md), or `runner` for its default, or `gateway`. Default: the last two.",
+            "docs/images.md), or `runner` for its default, or `gateway`. Default: the last two; "
+            "with --tag, `runner`.",
             show_default=False,
         ),
     ] = None,
@@ -103,7 +104,8 @@ def build(
             "this installation has no recipes for images: they are in a source checkout",
             "sandbox_images/build runner gateway    (there)",
         )
-    words = list(families or IMAGES)
+    # A name is of one image, so of the runner's where no other is asked for.
+    words = list(families or (("runner",) if tag else IMAGES))
     for option, value in (("--base", base), ("--tag", tag), ("--sbom", sbom)):
         words += [option, str(value)] if value else []
     flags = {"bootstrap": bootstrap, "full": full, "all": every, "force": force}

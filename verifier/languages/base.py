@@ -102,7 +102,7 @@ class Recipe:
             takes a second reads a file instead.
         self_test: A program that reads two integers from one line and prints their sum.
         packages: Debian packages of the toolchain; empty where Debian has none.
-        libraries: What programs may use where it is there; none is asked of a sandbox.
+        libraries: What programs may use where it is there; a sandbox need not have any.
         linked: A regular expression for a source, and what its compiler's command ends with where
             that is found: libraries that a host may lack, and other programs with them.
         unpackaged: Where the toolchain comes from when Debian has none, and how it gets into an
