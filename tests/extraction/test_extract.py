@@ -79,6 +79,7 @@ FOUND = {
     "opener at the end of prose": f"The code: ```python\n{GOOD}```\n",
     "opener right behind inline code": f"Use `input` ```python\n{GOOD}```\n",
     "untagged block whose first line is the tag": f"```\npython\n{GOOD}```\n",
+    "closer that is indented": f"```python\n{GOOD}    ```\nThat is all.",
     "few-shot marks": f"[BEGIN]\n{GOOD}[DONE]",
     "marks of the language": f"[PYTHON]\n{GOOD}[/PYTHON]",
     "draft's fence before the tag": f"<think>a</think>{py(DRAFT).rstrip()}</think>{py()}",
@@ -226,6 +227,11 @@ def test_entry_point_beats_position_and_tag() -> None:
         source(py("add = lambda a, b: a + b\n") + py(demo), entry_point="add")
         == "add = lambda a, b: a + b"
     )
+
+
+def test_fences_in_a_docstring_are_the_programs_own() -> None:
+    code = 'def f():\n    """\n    ```\n    5\n    ```\n    """\n' + GOOD
+    assert source(py(code)) == code.strip()
 
 
 def test_a_definition_beats_an_import() -> None:

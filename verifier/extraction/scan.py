@@ -214,7 +214,7 @@ class _Scanner:
             self._open_block(match, match["prefix"])
             return
         same = run[0] == self.open.run[0] and len(run) >= len(self.open.run)
-        if same and _width(match["prefix"]) <= _width(self.open.prefix) + 3:
+        if same and self._may_close(match):
             special = _SPECIAL.match(rest)
             if not rest.strip() or special or _is_prose(rest):
                 self._close_block(match.start(), match.start("rest") if special else match.end())
@@ -225,6 +225,14 @@ class _Scanner:
             and self.open.tag not in MARKDOWN_TAGS
         ):
             self._next_block(match, match["prefix"])
+
+    def _may_close(self, match: re.Match[str]) -> bool:
+        """Not a fence in the program's own text: of an example in a docstring, say."""
+        opened = self.open
+        if opened is None or _width(match["prefix"]) <= _width(opened.prefix) + 3:
+            return True
+        outside = opened.tag not in MARKDOWN_TAGS and not opened.in_string(self.text, match.start())
+        return outside and not match["rest"].strip() and not match["prefix"].strip()
 
     def _on_glued_fence(self, match: re.Match[str]) -> None:
         rest = match["rest"].strip()

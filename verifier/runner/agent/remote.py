@@ -20,6 +20,7 @@ The record that a test came to its end is written by the test side to a channel 
 import builtins
 import collections
 import copy
+import enum
 import json
 import socket
 import struct
@@ -79,6 +80,16 @@ class Link:
 
 
 # ---------------------------------------------------------------- the program's side
+
+
+class ProgramEncoder(plain.Encoder):
+    """Members of an enum go by name: the tests' side may have that enum, from the preamble."""
+
+    def by_handle(self, value):
+        kind = type(value)
+        if hasattr(kind, "__members__") and not isinstance(value, type):
+            return ["h", self.handle(value), [kind.__name__, value._name_]]
+        return super().by_handle(value)
 
 
 class Program:
@@ -169,8 +180,8 @@ class Program:
                     kind = self.classes.setdefault(name, type(name, (), {}))
                 self.given[number] = object.__new__(kind)
         for number, _, state in states:
-            attributes = {k: plain.decode(v, self.stand_in) for k, v in state.items()}
-            self.given[number].__dict__.update(attributes)
+            for name, value in state.items():
+                object.__setattr__(self.given[number], name, plain.decode(value, self.stand_in))
         return ["value", None, {}]
 
     def do_operator(self, target, name, arguments):
@@ -181,7 +192,7 @@ class Program:
         return self.namespace[target] if isinstance(target, str) else self.objects[target]
 
     def encode(self, value):
-        return plain.Encoder(self.keep).encode(value, 0)
+        return ProgramEncoder(self.keep).encode(value, 0)
 
     def keep(self, value):
         if id(value) not in self.ids:
@@ -198,6 +209,8 @@ class Program:
             return self.objects[number]
         if side == "given":
             return self.given[number]
+        if side == "member":
+            return getattr(self.namespace[number[0]], number[1])
         if side == "builtin":
             return getattr(builtins, number)
         if side == "exception":
@@ -331,7 +344,9 @@ class TestEncoder(plain.Encoder):
         if callable(value):
             name, doc = getattr(value, "__name__", ""), getattr(value, "__doc__", None)
             return self.called(value, "test", name, doc if type(doc) is str else None)
-        if kind.__module__ == TESTS and hasattr(value, "__dict__"):
+        if kind.__module__ == TESTS:
+            if hasattr(kind, "__members__"):  # of an enum
+                return ["h", [kind.__name__, value._name_], "member"]
             return ["h", self.number(value), "given"]
         return super().by_handle(value)
 
@@ -353,9 +368,19 @@ class TestEncoder(plain.Encoder):
         states = []
         while self.found:
             number, value = self.found.pop()
-            attributes = {k: self.encode(v, 0) for k, v in vars(value).items()}
+            attributes = {k: self.encode(v, 0) for k, v in attributes_of(value).items()}
             states.append([number, type(value).__name__, attributes])
         return states
+
+
+def attributes_of(value):
+    """What an object has of its own, in its dict and in slots."""
+    kinds = type(value).__mro__
+    slots = {
+        n for kind in kinds for n, d in vars(kind).items() if type(d) is types.MemberDescriptorType
+    }
+    found = {n: getattr(value, n) for n in slots if hasattr(value, n)}
+    return {**found, **getattr(value, "__dict__", {})}
 
 
 class Tests:
@@ -363,6 +388,7 @@ class Tests:
 
     def __init__(self, link):
         self.link = link
+        self.namespace = {}
         self.stand_ins, self.callbacks, self.exceptions = {}, [], {}
         self.given = {}
         self.classes = set()
@@ -428,7 +454,10 @@ class Tests:
             self.request("given", states)
         return data
 
-    def stand_in(self, number):
+    def stand_in(self, number, member=("", "")):
+        kind = self.namespace.get(member[0])
+        if isinstance(kind, type) and issubclass(kind, enum.Enum) and kind.__module__ == TESTS:
+            return kind[member[1]]
         if number not in self.stand_ins:
             self.stand_ins[number] = Object(self, number)
         return self.stand_ins[number]
@@ -653,6 +682,7 @@ def run_tests(fd, source):
     main.__name__ = TESTS
     sys.modules.update(__main__=main, solution=Solution(tests))
     sys.modules.setdefault("pytest", pytest_shim.module())
+    tests.namespace = main.__dict__
     try:
         record = run_source(tests, given, main.__dict__)
     finally:
