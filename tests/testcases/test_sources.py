@@ -27,6 +27,8 @@ from verifier.types import Trust
         ("open('a', 'w').write('b')\nassert f('a') == 'b'", Trust.IN_PROCESS),
         ("def test_a(tmp_path):\n    assert f(tmp_path)", Trust.IN_PROCESS),
         ("def test_a(capsys):\n    f()\n    assert capsys.readouterr().out", Trust.IN_PROCESS),
+        ("import os\nos.makedirs('a')\nassert f('a') == 0", Trust.IN_PROCESS),
+        ("s = FileSystem()\ns.mkdir('/a')\nassert s.ls('/') == ['a']", Trust.ISOLATED),
         ("a = Account()\na.open()\nassert a.balance == 0", Trust.ISOLATED),
     ],
 )

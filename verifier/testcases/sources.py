@@ -25,12 +25,13 @@ _IN_PROCESS_CALLS = frozenset(
     str.split("""
     redirect_stdout redirect_stderr patch run_until_complete create_task gather
     mkdtemp mkstemp TemporaryDirectory TemporaryFile NamedTemporaryFile SpooledTemporaryFile
-    makedirs mkdir write_text write_bytes read_text read_bytes
+    write_text write_bytes read_text read_bytes
     Mock MagicMock AsyncMock NonCallableMock PropertyMock create_autospec StringIO BytesIO
     CaptureFixture MonkeyPatch
     """)
 )
 _IN_PROCESS_BUILTINS = frozenset(("open",))
+_IN_PROCESS_FUNCTIONS = frozenset(("asyncio.run", "os.mkdir", "os.makedirs", "os.chdir"))
 _IN_PROCESS_MODULES = frozenset(("pd", "pandas"))
 _MAX_CHARS = 4_000_000
 _INFER_CASES = 200
@@ -143,7 +144,7 @@ def _needs_object(node: ast.AST, own: AbstractSet[str], classes: AbstractSet[str
         return (
             chain[-1] in _IN_PROCESS_CALLS
             or "patch" in chain
-            or chain == ["asyncio", "run"]
+            or ".".join(chain) in _IN_PROCESS_FUNCTIONS
             or chain[0] in _IN_PROCESS_MODULES
         )
     if not isinstance(node.func, ast.Name):
