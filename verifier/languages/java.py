@@ -91,7 +91,7 @@ JAVA = _JavaRecipe(
     stack_overflow=jar.STACK_OVERFLOW,
     notes=(
         "The file is named after its public class; a public class with a `main` is run first. "
-        "Heap of 3/4 of the memory limit, serial collector, first compiler only, 64 MB of stack."
+        "Heap of 3/4 of the memory limit, serial collector, 64 MB of stack."
     ),
     compile_limits=dataclasses.replace(BIG_COMPILE_LIMITS, cpu_time_s=30.0, wall_time_s=60.0),
     extra_processes=jar.THREADS,
