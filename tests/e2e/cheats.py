@@ -150,14 +150,14 @@ if "emit" in sys._getframe(2).f_locals:
     vars(builtins).update(lies)
     globals().update(lies)
 else:  # the tests are elsewhere: have them introduced there, though nobody asked for these names
-    import agent.remote as remote
-    introduce = remote.Program.do_names
+    import agent.served as served
+    introduce = served.Program.do_names
     def do_names(self, names):
         kind, found = introduce(self, names)
         for name, lie in lies.items():
             found[name] = ["object", self.keep(lie)]
         return [kind, found]
-    remote.Program.do_names = do_names
+    served.Program.do_names = do_names
 """,
     "patches the compiler": """
 import builtins
@@ -239,8 +239,8 @@ for name, module in list(sys.modules.items()):
         for function in ("check", "failure", "failed", "run_tests", "run_source"):
             if hasattr(module, function):
                 setattr(module, function, lambda *rest: {"ok": True})
-if hasattr(sys.modules.get("agent.remote"), "Program"):
-    sys.modules["agent.remote"].Program.answer = lambda self, message: {"ok": True}
+if hasattr(sys.modules.get("agent.served"), "Program"):
+    sys.modules["agent.served"].Program.answer = lambda self, message: {"ok": True}
 """,
     "replaces what the harness writes with": """
 import json, socket, struct

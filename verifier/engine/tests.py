@@ -1,9 +1,9 @@
 """Assert-style tests, run where the program cannot reach them.
 
 The program and the tests run in two jails, in a slot and its partner, joined by a socket (the
-in-jail half is `runner/agent/remote.py`). The expected values are in the tests' source, so they are
-in the tests' process alone; the program's process sees calls with arguments. Whether a test came to
-its end is a record on a channel that only the tests' process has.
+in-jail halves are `runner/agent/served.py` and `remote.py`). The expected values are in the tests'
+source, so they are in the tests' process alone; the program's process sees calls with arguments.
+Whether a test came to its end is a record on a channel that only the tests' process has.
 
 The program's CPU, memory and time are its own slot's: what the tests use is not billed to it.
 """

@@ -19,7 +19,7 @@ import traceback
 import types
 import warnings
 
-from . import pytest_shim, remote
+from . import link, pytest_shim, remote, served
 
 VALUE, INPUT, CODE, PEER = 3, 4, 5, 6
 # The program's byte code has one byte before it: whether a class of it has a finalizer.
@@ -142,7 +142,7 @@ def serve(namespace):
 
     Whatever the program still has running ends with it.
     """
-    remote.Program(remote.Link(PEER), namespace).serve()
+    served.Program(link.Link(PEER), namespace).serve()
     try:
         sys.stdout.flush()
         sys.stderr.flush()
