@@ -96,8 +96,8 @@ def compile_argv(
 
 
 # One core collects garbage alone. Programs have both of the JVM's compilers, as where judges set
-# the time limits: what computes for seconds takes up to half less CPU with the second one
-# (docs/starts.md).
+# the time limits: what computes for seconds takes a sixth to a third less CPU with the
+# second one (docs/starts.md).
 _JVM = ("-XX:+UseSerialGC", "-XX:-UsePerfData")
 # Flags of a compiler that runs on the JVM: it never earns the optimizing one back.
 QUICK_JVM = (*_JVM, "-XX:TieredStopAtLevel=1")
