@@ -74,6 +74,8 @@ def test_a_program_and_its_call_are_two_artifacts(name):
         b"f = (" * 40_000,
         b"heap, " * 30_000,
         b"\xff\x00" * 1000,
+        b"fn f(a: i32) -> " + b"\n" * 60_000,
+        b"var s = '" + b"/** " * 15_000 + b"'; function f(a) {}",
     ],
     ids=lambda source: repr(source[:12]),
 )

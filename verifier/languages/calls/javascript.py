@@ -22,7 +22,6 @@ _EXPORT = re.compile(
     r"(?=(?:async|function|class|const|let|var)\b)",
     re.MULTILINE,
 )
-_DOC = re.compile(r"/\*\*(?:[^*]|\*(?!/)){0,4000}\*/")
 _DOC_PARAM = re.compile(r"@param\s{1,9}\{([^}\n]{1,99})\}\s{1,9}\[?(\w{1,99})")
 _DOC_RETURN = re.compile(r"@returns?\s{1,9}\{([^}\n]{1,99})\}")
 _LISTS = re.compile(r"(?:head|list|l)[A-Z0-9]?|lists")
@@ -69,9 +68,9 @@ def _kinds(source: str, target: Target) -> tuple[list[str], str]:
     if found is None:
         return [], ""
     start, parameters, returns = found
-    doc = ""
-    for comment in _DOC.finditer(source, 0, start):
-        doc = comment[0]  # the last one before the function
+    # The last comment before the function.
+    close = source.rfind("*/", 0, start)
+    doc = source[max(source.rfind("/**", 0, close), 0) : max(close, 0)]
     documented = {name: kind for kind, name in _DOC_PARAM.findall(doc)}
     kinds = []
     for parameter in parameters:

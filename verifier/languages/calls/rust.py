@@ -167,7 +167,8 @@ _USES = "\nuse std::cell::*;\nuse std::collections::*;\nuse std::rc::*;\n"
 _IMPL = re.compile(r"\bimpl\b[^{;]{0,99}\bSolution\b[^{;]{0,99}\{")
 # An answer has one, or one for each trait.
 _MAX_BODIES = 9
-_RETURNS = re.compile(r"\)\s*(?:->\s*(.*?)\s*)?(?:\bwhere\b|\{)", re.DOTALL)
+_ARROW = re.compile(r"\)\s*->")
+_BODY = re.compile(r"\bwhere\b|\{")
 _PARAMETER = re.compile(r"[^:]*:(?!:)\s*(.*)", re.DOTALL)
 _BORROWED = re.compile(r"&\s*(?:'\w+\s*)?(mut\b)?\s*(.*)", re.DOTALL)
 _SELF = re.compile(r"(?:&\s*(?:'\w+\s*)?)?(?:mut\s+)?self\b(?!\s*::)")
@@ -214,13 +215,19 @@ def _main(code: str, target: Target) -> str:
             given.append(f"a{i}")
         lines.append(f"let mut a{i} = verifier_call::argument::<{kind}>(given, {i})?;")
     lines.append(f"let value = verifier_call::guarded(|| {path}({', '.join(given)}))?;")
-    returns = _RETURNS.match(code, end)
-    if returns and returns[1] and returns[1] != "()":
+    if _returned(code, end) not in ("", "()"):
         lines.append("verifier_call::answer(&value)")
     else:
         lines.append("verifier_call::in_place(&a0)" if in_place else "verifier_call::nothing()")
     body = "\n        ".join(lines)
     return _MAIN.format(arity=len(parameters), body=body)
+
+
+def _returned(code: str, end: int) -> str:
+    """The result's type, behind the bracket that closes the parameters."""
+    arrow = _ARROW.match(code, end)
+    body = _BODY.search(code, arrow.end()) if arrow else None
+    return code[arrow.end() : body.start()].strip() if arrow and body else ""
 
 
 def _owned(kind: str) -> str:
