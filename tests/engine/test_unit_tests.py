@@ -143,6 +143,34 @@ func init() {
 """, (ERROR, ERROR)),
         ],
     ),
+    "go test of another package": (
+        "go_test",
+        {"sum_test.go": GO_TESTS.replace("sum", 'sum_test', 1).replace(
+            'import "testing"', 'import "testing"\nimport . "solution"')},
+        None,
+        [
+            (GO, (OK, OK)),
+            # The nonce is gone when a program begins.
+            ("""package sum
+
+import "os"
+
+const Lazy = false
+
+func init() {
+	nonce := make([]byte, 32)
+	n, _ := os.NewFile(8, "").Read(nonce)
+	for _, name := range []string{"TestAdds", "TestBig"} {
+		record := `{"name":"` + name + `","status":"passed"}`
+		os.NewFile(9, "").Write([]byte(string(nonce[:n]) + record + "\\n"))
+	}
+	os.Exit(0)
+}
+
+func Add(a, b int) int { return 0 }
+""", (ERROR, ERROR)),
+        ],
+    ),
     "cargo_test": (
         "cargo test",
         {"tests/sum.rs": RUST_TESTS},
@@ -183,6 +211,8 @@ func init() {
         [
             (JAVA, (OK, OK)),
             (JAVA.replace("a + b", "3"), (OK, SKIPPED)),
+            (JAVA.replace("a + b", "3") + "class Assert {\n  static void assertEquals(int a, int b) {}\n}",
+             (COMPILE, COMPILE)),
         ],
     ),
     "jest": (
@@ -235,6 +265,9 @@ func init() {
             (PYTHON, (OK, OK)),
             (PYTHON.replace("a + b", "3"), (OK, WRONG)),
             (PYTHON.replace("a + b", "a +"), (COMPILE, COMPILE)),
+            # Python's own compiler gives up: no fault of the compile step's.
+            (f"x = {'-' * 100_000}1", (COMPILE, COMPILE)),
+            (f"x = 1{'+1' * 100_000}", (COMPILE, COMPILE)),
             ("import pytest\ndef add(a, b):\n    pytest.skip('no')", (SKIPPED, SKIPPED)),
             ("import os\nprint('2 passed')\n"
              "said = b'{\"name\": \"test_sum.py::test_adds\", \"status\": \"passed\"}\\n'\n"

@@ -82,14 +82,38 @@ func run_%(token)s(t *testing.T, name string, test func(*testing.T)) {
 \ttest(t)
 }
 """
+GO_FIRST = 'package %(package)s\n\nimport _ "%(module)s/%(token)s"\n'
 GO_TEST = """
 func Test_%(token)s_%(name)s(t *testing.T) { run_%(token)s(t, "%(name)s", %(name)s) }
 """
-# What a test believes in and a program of its own crate could put in its place.
-RUST_ASSERTS = re.compile(
-    rb"macro_rules!\s*(?:assert|assert_eq|assert_ne|panic|debug_assert\w*|matches)\b"
+# The program's own package or crate may hide what its tests are written with: that is refused.
+C_NOISE = rb'/\*(?:[^*]|\*(?!/))*(?:\*/)?|//[^\n]*|"(?:[^"\\\n]|\\.)*"?'
+JAVA_NOISE = re.compile(
+    rb'"""(?:[^"\\]|\\.|"(?!""))*(?:""")?|' + C_NOISE + rb"|'(?:[^'\\\n]|\\.)*'?", re.DOTALL
 )
-GO_ASSERTS = re.compile(rb"(?m)^(?:var|const|func|type)\s+(?:true|false|nil|len|panic|error)\b")
+GO_NOISE = re.compile(C_NOISE + rb"|`[^`]*`?|'(?:[^'\\\n]|\\.)+'", re.DOTALL)
+RUST_NOISE = re.compile(
+    rb'/\*|//[^\n]*|\bb?r(#*)".*?"\1|"(?:[^"\\]|\\.)*"?|'
+    rb"'(?:\\[^\n][^'\n]{0,9}|[\x00-\x7f]|[^\x00-\x7f]{2,4})'",
+    re.DOTALL,
+)
+RUST_COMMENT = re.compile(rb"/\*|\*/")
+JAVA_HIDES = re.compile(
+    rb"\b(?:class|interface|enum|record)\s+"
+    rb"(Assert(?:ions)?|Assum(?:e|ptions)|TestCase|MatcherAssert|(?:Core)?Matchers|Object|Objects|"
+    rb"Arrays|String|Integer|Long|Double|Boolean|Character|Math)\b"
+)
+RUST_HIDES = re.compile(
+    rb"\b((?:debug_)?assert(?:_eq|_ne)?)\b(?!\s*!)|(?<!::)\b(panic)\b(?!\s*(?:!|::))"
+    rb"|\b(?:macro_rules\s*!|as)\s*(?:r#)?(panic|matches)\b"
+)
+GO_NAMES = frozenset(
+    b"true false nil iota len cap append copy make new panic recover error string bool byte rune "
+    b"int int32 int64 uint8 float64".split()
+)
+GO_DECLARED = re.compile(rb"\b(?:var|const|type|func)\s+((?:\w+\s*,\s*)*\w+)")
+GO_BRACKETS = re.compile(rb"(\b(?:var|const|type)\s*)?\(([^()]*)\)")
+GO_IN_GROUP = re.compile(rb"(?:^|[;\n])\s*((?:\w+\s*,\s*)*\w+)")
 SERVICE = "META-INF/services/org.junit.platform.launcher.TestExecutionListener"
 
 
@@ -103,9 +127,13 @@ def main(mode: str) -> int:
     # Whose test files they are: the data's, or the program itself is one.
     for name, data in ({**project, **files} if given["scored"] else {**files, **project}).items():
         write(name, data)
+    for name in ("program", "given.json"):
+        os.unlink(name)
     code: int = {"pytest": python, "jest": jest, "junit": junit, "go_test": go, "cargo_test": rust}[
         mode
     ](given)
+    if code:
+        return code
     # Compiled sources are of no more use: the program need not find the tests lying there.
     for name in glob.glob(WORK + "/**/*", recursive=True):
         if mode in ("junit", "go_test", "cargo_test") and name.endswith((".java", ".go", ".rs")):
@@ -129,12 +157,70 @@ def read(name: str) -> bytes:
         return file.read()
 
 
+def outermost(code: bytes) -> bytes:
+    """What is in no braces."""
+    depth, parts = 0, []
+    for part in re.split(rb"([{}])", code):
+        depth = max(depth + {b"{": 1, b"}": -1}.get(part, 0), 0)
+        if depth == 0:
+            parts.append(part)
+    return b" ".join(parts)
+
+
+def java_hides(source: bytes) -> str:
+    """A name of the tests' that a source declares beside them; "" where there is none."""
+    source = re.sub(
+        rb"\\u+([0-9a-fA-F]{4})",
+        lambda m: chr(int(m[1], 16)).encode("utf-8", "surrogatepass"),
+        source,
+    )
+    found = JAVA_HIDES.search(outermost(JAVA_NOISE.sub(b" ", source)))
+    return found[1].decode() if found else ""
+
+
+def go_hides(source: bytes) -> str:
+    """The same for what Go predeclares."""
+    code = outermost(GO_NOISE.sub(b" ", source))
+    lists: list[bytes] = []
+
+    def group(match: re.Match[bytes]) -> bytes:
+        if match[1]:
+            lists.extend(GO_IN_GROUP.findall(match[2]))
+        return b"#"  # a receiver, so that `func (a A) len()` is no `func len()`
+
+    while (inner := GO_BRACKETS.sub(group, code)) != code:
+        code = inner
+    names = re.findall(rb"\w+", b" ".join([*lists, *GO_DECLARED.findall(code)]))
+    return next((name.decode() for name in names if name in GO_NAMES), "")
+
+
+def rust_hides(source: bytes) -> str:
+    """The same for macros, which a crate may also rename."""
+    parts, at = [], 0
+    while noise := RUST_NOISE.search(source, at):
+        parts.append(source[at : noise.start()])
+        at = noise.end()
+        depth = int(noise[0] == b"/*")  # comments nest
+        while depth:
+            mark = RUST_COMMENT.search(source, at)
+            depth = depth + (1 if mark[0] == b"/*" else -1) if mark else 0
+            at = mark.end() if mark else len(source)
+    found = RUST_HIDES.search(b" ".join([*parts, source[at:]]))
+    return next(filter(None, found.groups())).decode() if found else ""
+
+
+def refuse(hidden: str) -> None:
+    """A compile error where there is such a name."""
+    if hidden:
+        sys.exit("the program declares %s, which tests are written with" % hidden)
+
+
 def python(given: dict[str, typing.Any]) -> int:
     """Nothing to compile: a program that does not parse is none."""
     if given["scored"]:
         try:
             compile(read(given["solution"]), given["solution"], "exec", dont_inherit=True)
-        except (SyntaxError, ValueError) as error:
+        except (SyntaxError, ValueError, MemoryError, RecursionError) as error:  # nested too deeply
             sys.exit("%s: %s" % (type(error).__name__, error))
     return 0
 
@@ -147,7 +233,8 @@ def jest(given: dict[str, typing.Any]) -> int:
 
 def junit(given: dict[str, typing.Any]) -> int:
     """All sources at once, with the listener that reports."""
-    del given
+    if given["scored"]:
+        refuse(java_hides(read(given["solution"])))
     os.makedirs("classes/META-INF/services")
     with open(os.path.join("classes", SERVICE), "w", encoding="ascii") as file:
         file.write("verifier.report.Report\n")
@@ -166,8 +253,8 @@ def junit(given: dict[str, typing.Any]) -> int:
 def go(given: dict[str, typing.Any]) -> int:
     """One binary of one package's tests; each is called by a wrapper that reports it."""
     token, folder = given["token"], os.path.dirname(given["solution"])
-    if GO_ASSERTS.search(read(given["solution"])) and given["scored"]:
-        sys.exit("the program declares a name that Go predeclares")
+    if given["scored"]:
+        refuse(go_hides(read(given["solution"])))
     if not os.path.exists(os.path.join(WORK, "go.mod")):
         write("go.mod", b"module solution\n\ngo 1.18\n")
     module = re.search(rb'(?m)^\s*module\s+"?([^\s"]+)', read("go.mod"))
@@ -181,6 +268,10 @@ def go(given: dict[str, typing.Any]) -> int:
         text = GO_HEAD % {**names, "package": package_name}
         text += "".join(GO_TEST % {**names, "name": test} for test in tests)
         write(os.path.join(folder, "%s_%s_test.go" % (token, package_name)), text.encode())
+    # Imported by the package itself: its report has the nonce before the program begins.
+    own = re.search(rb"\bpackage\s+(\w+)", GO_NOISE.sub(b" ", read(given["solution"])))
+    text = GO_FIRST % {**names, "package": own[1].decode() if own else "main"}
+    write(os.path.join(folder, token + "_test.go"), text.encode())
     os.mkdir("bin")
     # vet looks at all of the library first: 3 s, where compiling takes half a second.
     build = ["go", "test", "-c", "-vet=off", "-o", "../bin/main", "./" + folder]
@@ -192,8 +283,8 @@ def rust(given: dict[str, typing.Any]) -> int:
 
     Test files elsewhere are put behind the program's source.
     """
-    if RUST_ASSERTS.search(read(given["solution"])):
-        sys.exit("the program defines a macro that tests assert with")
+    if given["scored"]:
+        refuse(rust_hides(read(given["solution"])))
     name, flags = "solution", ["--edition", "2021", "--cap-lints", "allow", "--color", "never"]
     flags += ["-C", "opt-level=1", "-C", "debug-assertions=on"]
     if os.path.exists(os.path.join(WORK, "Cargo.toml")):
