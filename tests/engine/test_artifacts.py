@@ -13,9 +13,18 @@ from verifier.engine import engine_of
 from verifier.engine.artifacts import ENTRY_BYTES, ArtifactCache, artifact_key
 from verifier.errors import SlotError
 from verifier.languages import RECIPES
+from verifier.languages.unit_tests import BUILD_FAULT
 from verifier.testcases import load_suite
 from verifier.testing import FakeSandbox
-from verifier.types import CompileFacts, Killer, Program, RunFacts, ScoreTask
+from verifier.types import (
+    CompileFacts,
+    Killer,
+    Outcome,
+    Program,
+    RunFacts,
+    ScoreTask,
+    Status,
+)
 
 CPP = RECIPES["cpp"]
 
@@ -244,4 +253,22 @@ async def test_an_engine_that_was_started_anew_compiles_nothing(tmp_path):
     await engine.start()
     await engine.score(task)
     assert len(other.compiles) == 1
+    await engine.close()
+
+
+async def test_a_build_that_failed_by_itself_is_no_verdict_and_not_kept():
+    files = {"a_test.go": "package a\nfunc TestA(t *testing.T) {}"}
+    suite = load_suite({"unit_tests": {"framework": "go_test", "files": files}})
+    codes = iter([BUILD_FAULT, 1])
+
+    def compile_script(job):
+        return CompileFacts(ok=False, facts=RunFacts(exit_code=next(codes)), artifact=b"")
+
+    sandbox = FakeSandbox(toolchains={"go_test": "1", "go": "1"}, compile_script=compile_script)
+    engine = engine_of(load_settings(None, {"slots": 1}, env={}).settings, sandbox)
+    await engine.start()
+    results = [await engine.score(ScoreTask("```go\npackage a\n```", suite)) for _ in range(2)]
+    assert [result.outcome for result in results] == [Outcome.INFRA_ERROR, Outcome.SCORED]
+    assert "unit tests could not be built" in results[0].error
+    assert results[1].status is Status.COMPILE_ERROR
     await engine.close()

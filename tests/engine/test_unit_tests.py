@@ -145,7 +145,7 @@ func init() {
     ),
     "go test of another package": (
         "go_test",
-        {"sum_test.go": GO_TESTS.replace("sum", 'sum_test', 1).replace(
+        {"sum_test.go": GO_TESTS.replace("sum", "sum_test", 1).replace(
             'import "testing"', 'import "testing"\nimport . "solution"')},
         None,
         [
@@ -211,8 +211,8 @@ func Add(a, b int) int { return 0 }
         [
             (JAVA, (OK, OK)),
             (JAVA.replace("a + b", "3"), (OK, SKIPPED)),
-            (JAVA.replace("a + b", "3") + "class Assert {\n  static void assertEquals(int a, int b) {}\n}",
-             (COMPILE, COMPILE)),
+            (JAVA.replace("a + b", "3")
+             + "class Assert {\n  static void assertEquals(int a, int b) {}\n}", (COMPILE, COMPILE)),
         ],
     ),
     "jest": (

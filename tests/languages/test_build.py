@@ -36,7 +36,7 @@ def test_java(source, hidden):
         ("package a\ntype (\n\tA struct{ x int }\n\terror interface{}\n)", "error"),
         ("package a\nfunc f(len int) (nil error) { var true = 3; panic(`x`); len = 2 }", ""),
         (
-            "package a\nvar a, b = true, nil\nvar c = []string{`var true = 1`}\nfunc (a A) len() {}",
+            "package a\nvar a, b = true, nil\nvar c = []string{`var nil`}\nfunc (a A) len() {}",
             "",
         ),
         ("package a\nfunc f(\n\tlen int,\n) error {\n}\nvar (\n\ta = true\n\tb error\n)", ""),

@@ -28,7 +28,7 @@ from verifier.engine.results import CaseVerdicts, ResultCache, result_key
 from verifier.engine.score_run import ScoreRun, run_job
 from verifier.engine.shares import Claim
 from verifier.engine.shop import ATTEMPTS, Compilers, Shop
-from verifier.engine.unit_tests import TestFileRun, check_built
+from verifier.engine.unit_tests import TestFileRun
 from verifier.errors import (
     BackendDownError,
     BackendError,
@@ -443,8 +443,6 @@ class Engine:
                         else carried.beside_source(recipe, files, task.program.source) or None,
                         limits=limits,
                     )
-                    if unit:
-                        check_built(compiled)
                     if not compiled.ok:
                         return RunOutcome(
                             Status.COMPILE_ERROR,

@@ -20,6 +20,7 @@ from verifier.engine.pool import SlotPool
 from verifier.engine.shares import Claim
 from verifier.errors import BackendError
 from verifier.languages import source
+from verifier.languages.unit_tests import BUILD_FAULT
 from verifier.sandbox.base import CompileJob, Slot
 from verifier.types import CompileFacts, Killer, Limits, Program, RunFacts
 
@@ -176,7 +177,8 @@ class Shop:
                 and a container's bound stays as it is.
 
         Raises:
-            BackendError: The compiler got no core even then.
+            BackendError: The compiler got no core even then; or a compile step of ours failed by
+            itself (and is not kept).
         """
         if wrong := source.problem(program.source):
             return CompileFacts(ok=False, facts=RunFacts(exit_code=1), artifact=b"", message=wrong)
@@ -198,11 +200,11 @@ class Shop:
         async def compile_now() -> CompileFacts:
             if self.compilers is not None and recipe.compile_argv and not beside:
                 async with self.compilers.slot(claim) as slot:
-                    return await slot.compile(job)
+                    return _built(recipe, await slot.compile(job))
             if not holder:
                 holder.extend(await self.pool.take(1, claim))
             slot = await self.pool.partner(holder[0]) if beside else holder[0]
-            return await slot.compile(job)
+            return _built(recipe, await slot.compile(job))
 
         lasting = bool(recipe.compile_argv)
         found = await self.artifacts.get(key, compile_now, lasting=lasting)
@@ -218,7 +220,7 @@ class Shop:
                 return kept
             # Not by `get`: whoever compiles the same by now may wait for a slot that we hold.
             slot = await self.pool.partner(slots[0]) if beside else slots[0]
-            found = await slot.compile(job)
+            found = _built(recipe, await slot.compile(job))
             self.artifacts.put(key, found, lasting=lasting)
         if not found.ok and contended(found.facts, job.limits):
             raise BackendError(
@@ -231,6 +233,14 @@ class Shop:
 def contended(facts: RunFacts, limits: Limits) -> bool:
     """Killed by the wall clock while it wanted to run and could not."""
     return facts.killer is Killer.WALL and facts.run_delay_s > CONTENDED_SHARE * limits.wall_time_s
+
+
+def _built(recipe: languages.Recipe, compiled: CompileFacts) -> CompileFacts:
+    """What a unit-test mode's compile step made, where it did not fail by itself."""
+    by_us = recipe.name in languages.MODES and compiled.facts.exit_code == BUILD_FAULT
+    if by_us and not compiled.ok:
+        raise BackendError(f"unit tests could not be built: {compiled.message[-400:]}")
+    return compiled
 
 
 def _compile_limits(recipe: languages.Recipe, run: Limits | None) -> Limits:

@@ -19,14 +19,13 @@ from typing import TYPE_CHECKING, Any
 from verifier import judging, languages
 from verifier.engine.carried import MAX_FETCHED_BYTES
 from verifier.engine.shop import ATTEMPTS, contended
-from verifier.errors import BackendError, SlotError
-from verifier.languages.unit_tests import BUILD_FAULT, BY_NAME, Mode, beside
+from verifier.errors import SlotError
+from verifier.languages.unit_tests import BY_NAME, Mode, beside
 from verifier.sandbox.base import RunJob, Slot
 from verifier.testcases.test_names import UnitTest, tests_in
 from verifier.types import (
     Case,
     CaseResult,
-    CompileFacts,
     Harness,
     Limits,
     Program,
@@ -38,7 +37,7 @@ from verifier.types import (
 if TYPE_CHECKING:
     from verifier.engine.score_run import ScoreRun
 
-__all__ = ["TestFileRun", "check_built", "score_unit_tests"]
+__all__ = ["TestFileRun", "score_unit_tests"]
 
 _TOKEN_CHARS = 20
 # How a program that is a test file is named, where its framework goes by that.
@@ -63,7 +62,6 @@ async def score_unit_tests(run: ScoreRun) -> None:
     try:
         compiles = await run.compile(holder, compile_files(mode, unit, tests, scored=True))
         assert run.compiled is not None  # noqa: S101 - it was compiled
-        check_built(run.compiled)
         if not compiles:
             return
         wanted = {case.name for case in suite.cases}
@@ -108,16 +106,6 @@ async def score_unit_tests(run: ScoreRun) -> None:
                 stderr_bytes=facts.stderr_bytes,
             )
         run.cases[index] = case
-
-
-def check_built(compiled: CompileFacts) -> None:
-    """A compile step that failed by itself is no compile error.
-
-    Raises:
-        BackendError: It did.
-    """
-    if not compiled.ok and compiled.facts.exit_code == BUILD_FAULT:
-        raise BackendError(f"unit tests could not be built: {compiled.message[-400:]}")
 
 
 async def _run_once(run: ScoreRun, holder: list[Slot], job: RunJob) -> RunFacts:

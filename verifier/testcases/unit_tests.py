@@ -64,8 +64,10 @@ def load_unit_tests(data: object, context: Context) -> Suite:
     solution = optional_text(row, "solution_file") or mode.solution_file
     if solution and not _is_path(solution):
         raise SuiteError(f"{_FIELD}.solution_file", f"not a relative path: {solution[:60]!r}")
-    if solution in files:
+    if any(f"{path}/".startswith(f"{solution}/") for path in files if solution):
         raise SuiteError(f"{_FIELD}.files", f"{solution!r} is where the program goes")
+    if any(solution.startswith(f"{path}/") for path in files):
+        raise SuiteError(f"{_FIELD}.solution_file", f"{solution!r} is below a file")
     limits = LimitOverrides(cpu_time_s=time_limit(row.get("time_limit"), "time_limit"))
     if mode.recipe.name == "pytest" and row.get("tests") is None:
         apart = _apart(files, solution, limits, context)
@@ -126,7 +128,11 @@ def _files(given: object) -> dict[str, str]:
 
 
 def _is_path(path: str) -> bool:
-    return len(path) <= _MAX_PATH and path.isprintable() and bool(_PATH.fullmatch(path))
+    return (
+        len(path.encode("utf-8", "replace")) <= _MAX_PATH
+        and path.isprintable()
+        and bool(_PATH.fullmatch(path))
+    )
 
 
 def _chosen(
