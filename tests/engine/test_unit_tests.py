@@ -212,7 +212,8 @@ func Add(a, b int) int { return 0 }
             (JAVA, (OK, OK)),
             (JAVA.replace("a + b", "3"), (OK, SKIPPED)),
             (JAVA.replace("a + b", "3")
-             + "class Assert {\n  static void assertEquals(int a, int b) {}\n}", (COMPILE, COMPILE)),
+             + "class Assert {\n  static void assertEquals(int a, int b) {}\n}",
+             (COMPILE, COMPILE)),
         ],
     ),
     "jest": (

@@ -198,10 +198,17 @@ def test_call(returned: bytes | None, status: Status, code: int) -> None:
 def test_a_call_that_returns_nothing(
     record: dict[str, object], wanted: object, status: Status
 ) -> None:
-    """What it has made of its argument counts, unless nothing is what is expected."""
-    suite = Suite(SuiteKind.CALL, (Case(b"[]", json.dumps(wanted).encode()),))
+    """What it has made of its argument counts, unless a case expects null."""
+    case = Case(b"[]", json.dumps(wanted).encode())
+    suite = Suite(SuiteKind.CALL, (case,))
     facts = RunFacts(exit_code=0, returned=json.dumps({"ok": True, **record}).encode())
     assert judge(suite, 0, facts, LIMITS).status is status
+    suite = Suite(SuiteKind.CALL, (case, Case(b"[]", b"null")))
+    null = S.ACCEPTED if record["value"] is wanted is None else S.WRONG_ANSWER
+    assert [judge(suite, i, facts, LIMITS).status for i in (0, 1)] == [
+        null,
+        S.ACCEPTED if record["value"] is None else S.WRONG_ANSWER,
+    ]
 
 
 VALUES = [

@@ -68,7 +68,7 @@ standard output. In any other language such a suite is an infrastructure fault.
   the function. A parameter of a type that is not in the table is that or a COMPILE_ERROR. Compile
   errors have the line numbers of the answer.
 - A function that returns nothing (`void`, `undefined`) returns null, as Python's does. Where
-  another value is expected, it is its first argument that is compared, as the call has left it:
+  no case of the suite expects null, its first argument is compared, as the call has left it:
   LeetCode's rule for problems that are solved in place. (Python's functions that return None have
   no such rule, as in verl.)
 - Results are held to what holds for Python's: plain data, 64 MiB and 200 levels at most. A set

@@ -10,7 +10,8 @@ what the function takes, calls it, and writes a record. Paths are its two argume
 A record is what Python's side writes: `{"ok":true,"value":V}`, or `{"ok":false,"kind":K,"error":E}`
 with a kind of "raised" (also for arguments that do not fit the function), "no_entry_point" or
 "unserializable". A function that returns nothing (`void`) has the value null and one thing more,
-`"in_place"`: its first argument as the call has left it. `verifier.judging.verdict` reads it.
+`"in_place"`: its first argument as the call has left it. `verifier.judging.verdict` reads it where
+no case of the suite expects null.
 
 A record is a claim of the program, which could write it without us. It does not know what is
 expected.
