@@ -90,6 +90,21 @@ def test_a_byte_order_mark_and_cr_lf():
     assert made.source == b"package main; func f(a int) int {\n return a }"
 
 
+@pytest.mark.parametrize(
+    ("source", "left"),
+    [
+        ("export default function f() {}", "function f() {}"),
+        ("const f = 1;\nexport default f;", "const f = 1;\nf;"),
+        ("const f = 1;\nexport { f, g as h };", "const f = 1;\n;"),
+        ("export {\n  f,\n};\n", "\n\n;\n"),
+        ("export default f(1);", "export default f(1);"),
+    ],
+)
+def test_a_script_exports_nothing(source, left):
+    made = get("javascript").called(source.encode(), "f", 1).source.decode()
+    assert made.startswith(f"{left}\n;module.exports")
+
+
 def test_what_is_there_is_not_defined_again():
     own = b"struct TreeNode { int val; };\nint f(TreeNode* a, ListNode* b) { return 0; }"
     entry = get("cpp").called(own, "f", 2).files["call.cpp"]

@@ -17,9 +17,12 @@ from verifier.languages.calls.text import JS_LIKE, closing, code_of, split
 
 # `export` is no part of a script. TypeScript's compiler removes it itself.
 _EXPORT = re.compile(
-    r"^([ \t]{0,8})export[ \t]+"
-    r"(?:default[ \t]+(?=(?:async[ \t]+)?function[ \t*]+\w|class[ \t]+\w))?"
-    r"(?=(?:async|function|class|const|let|var)\b)",
+    r"^([ \t]{0,8})export(?:"
+    r"[ \t]+(?:default[ \t]+(?=(?:async[ \t]+)?function[ \t*]+\w|class[ \t]+\w))?"
+    r"(?=(?:async|function|class|const|let|var)\b)"
+    r"|[ \t]+default[ \t]+(?=[\w$]{1,99}[ \t]{0,9};?[ \t]{0,9}$)"
+    r"|[ \t]{0,9}\{[\w$,\s]{0,400}\}"
+    r")",
     re.MULTILINE,
 )
 _DOC_PARAM = re.compile(r"@param\s{1,9}\{([^}\n]{1,99})\}\s{1,9}\[?(\w{1,99})")
@@ -41,7 +44,7 @@ _HAND_OVER = """
 
 
 def _javascript(source: str, target: Target) -> Completed:
-    return _typescript(_EXPORT.sub(lambda m: m[1], source), target)
+    return _typescript(_EXPORT.sub(lambda m: m[1] + "\n" * m[0].count("\n"), source), target)
 
 
 def _typescript(source: str, target: Target) -> Completed:
