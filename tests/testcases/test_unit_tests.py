@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 
 import pytest
 
@@ -235,3 +236,20 @@ def test_a_limit_takes_what_was_not_reported():
         Status.RUNTIME_ERROR,
         "not collected: exit code 0",
     )
+
+
+def test_a_long_word_is_read_once():
+    text = "class A { @Test void a() {} " + "b" * 200_000
+    began = time.process_time()
+    assert [test.name for test in listed("junit", {"A.java": text})] == ["A.a"]
+    assert time.process_time() - began < 5
+
+
+def test_a_name_far_longer_than_its_pattern_is_another_one():
+    cases = [Case(test=".*a.*b", name="of code")]
+    names = ["x a b", "a" * 100_000]
+    report = read_unit_tests(b"".join(record(name=n, status="passed") for n in names))
+    began = time.process_time()
+    (result,) = unit_test_results(cases, report)
+    assert time.process_time() - began < 5
+    assert result.status is UnitTestStatus.PASSED

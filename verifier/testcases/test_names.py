@@ -127,7 +127,7 @@ _JAVA_NOISE = re.compile(
 _JAVA_TOKEN = re.compile(
     r"@(?P<annotation>[\w.]+)(?:\s*\((?:[^()]|\([^()]*\))*\))?|"
     r"(?P<abstract>\babstract\s+)?\b(?:class|interface|record|enum)\s+(?P<type>\w+)"
-    r"(?P<parents>[^{;]*)|(?P<method>\w+)\s*\(|[{};]"
+    r"(?P<parents>[^{;]*)|\b(?P<method>\w+)\s*\(|[{};]"
 )
 _JAVA_TESTS = {"Test", "ParameterizedTest", "RepeatedTest", "TestFactory", "TestTemplate"}
 _JAVA_SKIPS = {"Disabled", "Ignore"}
