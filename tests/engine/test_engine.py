@@ -359,3 +359,24 @@ def test_backends_by_name():
     with pytest.raises(ConfigError, match="no guarantee 'nope'"):
         make_sandbox("namespaces", accept=["nope"])
     assert make_sandbox("process", allow_unsafe=True).name == "process"
+
+
+@pytest.mark.parametrize(
+    ("ground_truth", "kind"),
+    [
+        ({"fn_name": "f", "inputs": ["1"], "outputs": ["1"]}, "call"),
+        ({"assert_case": ["assert f(1) == 1"]}, "assert"),
+    ],
+)
+async def test_an_answer_in_a_language_that_its_tests_are_not_for_is_none(ground_truth, kind):
+    """Nobody asked for it: were it a fault, an answer could choose to have no score."""
+    sandbox = FakeSandbox(toolchains={"ruby": "3", "python": "3"})
+    engine = await engine_over(sandbox)
+    task = ScoreTask("```ruby\ndef f(a) = a\n```", load_suite(ground_truth))
+    result = await engine.score(task)
+    assert (result.outcome, result.status, result.score) == (Outcome.SCORED, Status.NO_CODE, 0.0)
+    assert result.extraction.reason == f"{kind} suites are not for ruby"
+    asked = await engine.score(dataclasses.replace(task, language="ruby"))
+    assert asked.outcome is Outcome.INFRA_ERROR
+    assert f"{kind} suites are not implemented for ruby" in asked.error
+    await engine.close()

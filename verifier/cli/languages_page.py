@@ -55,7 +55,8 @@ A suite with a function's name (`fn_name`) calls it with JSON arguments and comp
 returns: [cli.md](cli.md#ground-truths) shows such data. Python's functions are called by
 the warm interpreter. In the languages below a driver is put around the program: it converts the
 arguments to what the function takes and writes the result, as JSON, to a channel that is not
-standard output. In any other language such a suite is an infrastructure fault.
+standard output. A request that asks for any other language is an infrastructure fault; where none
+is asked for, a program in another one is no answer (NO_CODE).
 
 - The function may be spelled in the data's way, in camelCase, in snake_case or in PascalCase:
   `twoSum` finds Rust's `two_sum`.

@@ -20,6 +20,13 @@ from verifier.types import Harness, Program, Suite, SuiteKind
 COMPLETE_INLINE_BYTES = 64 * 1024
 
 
+def serves(kind: SuiteKind, recipe: Recipe) -> bool:
+    """Whether programs of this language can be tested by such a suite, in any sandbox."""
+    if kind in (SuiteKind.STDIN, SuiteKind.UNIT_TEST) or recipe.run_harness is not Harness.EXEC:
+        return True
+    return kind is SuiteKind.CALL and recipe.calls is not None
+
+
 def by_driver(kind: SuiteKind, recipe: Recipe) -> bool:
     """Whether a suite of this kind needs a driver with a program of this language.
 
@@ -28,13 +35,9 @@ def by_driver(kind: SuiteKind, recipe: Recipe) -> bool:
     """
     if kind is SuiteKind.STDIN or recipe.run_harness is not Harness.EXEC:
         return False
-    if kind is SuiteKind.CALL and recipe.calls is not None:
+    if serves(kind, recipe):
         return True
-    known = ", ".join(
-        r.name
-        for r in RECIPES.values()
-        if r.run_harness is not Harness.EXEC or (kind is SuiteKind.CALL and r.calls is not None)
-    )
+    known = ", ".join(r.name for r in RECIPES.values() if serves(kind, r))
     raise BackendError(
         f"{kind.value} suites are not implemented for {recipe.name}; they are for {known}"
     )

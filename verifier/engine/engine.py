@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 from verifier import extraction, judging, languages
 from verifier._version import __version__
 from verifier._within import Within
-from verifier.engine import budget, carried
+from verifier.engine import budget, called, carried
 from verifier.engine.artifacts import ArtifactCache
 from verifier.engine.breaker import Breaker
 from verifier.engine.checkers import check_task
@@ -513,13 +513,27 @@ async def _within(deadline_s: float | None, work: Coroutine[Any, Any, T]) -> T:
 
 
 async def _extract(task: ScoreTask) -> extraction.Extracted:
-    entry, unit = task.suite.fn_name, task.suite.unit_tests
+    suite, unit = task.suite, task.suite.unit_tests
     language = unit.language if unit else task.language
 
     def work() -> extraction.Extracted:
-        return extraction.extract(
-            task.response, language=language, entry_point=entry, policy=task.extraction_policy
+        found = extraction.extract(
+            task.response,
+            language=language,
+            entry_point=suite.fn_name,
+            policy=task.extraction_policy,
         )
+        program = found.program
+        if (
+            language
+            or program is None
+            or called.serves(suite.kind, languages.get(program.language))
+        ):
+            return found
+        # Who answers in a language of their own choice has no answer: it is no fault of ours.
+        reason = f"{suite.kind.value} suites are not for {program.language}"
+        none = dataclasses.replace(found.extraction, language="", reason=reason)
+        return extraction.Extracted(None, none)
 
     if len(task.response) > EXTRACT_INLINE_BYTES:
         return await asyncio.to_thread(work)
