@@ -100,7 +100,6 @@ async def test_nothing_of_a_killed_gateway_runs_on(backend, sandbox_of, tmp_path
             gateway.wait()
             _, alive = await asyncio.to_thread(psutil.wait_procs, mine, timeout=GONE_S)
             assert alive == []
-            assert left_of(gateway.pid) or backend == "docker"
             answers = await asyncio.gather(*calls, return_exceptions=True)
             assert all(isinstance(answer, InfraError) for answer in answers)
         finally:
