@@ -7,6 +7,7 @@ import functools
 import os
 from pathlib import Path
 
+import hypothesis
 import pytest
 import pytest_asyncio
 
@@ -14,6 +15,10 @@ import pytest_asyncio
 os.environ.setdefault("GRPC_VERBOSITY", "ERROR")
 # Servers that tests start keep nothing in the home of who runs the tests.
 os.environ.setdefault("VERIFIER_CACHE_DIR", "")
+
+# Tests do not time: a machine that is busy is no failure of theirs.
+hypothesis.settings.register_profile("untimed", deadline=None)
+hypothesis.settings.load_profile("untimed")
 
 from verifier.engine import Engine, make_sandbox
 from verifier.errors import BackendError, GuaranteeError
