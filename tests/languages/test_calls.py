@@ -168,3 +168,29 @@ async def test_in_each_backend(shared_engine, name):
         shared_engine, name, ANSWERS[name].two_sum, "twoSum", ([[2, 7], 9], [0, 1]), ([[1], 1], [])
     )
     assert statuses(result) == [PASS, FAIL], result
+
+
+@pytest.mark.namespaces
+@pytest.mark.parametrize(
+    ("name", "source", "arguments", "expected"),
+    [
+        ("cpp", "string_view f(string_view s) { return s.substr(1); }", ["abc"], "bc"),
+        ("typescript", "export function f(a: number, b?: string) { return a; }", [1], 1),
+        (
+            "rust",
+            "pub fn f<'a>(s: &'a str) -> Result<Vec<&'a str>, String> { Ok(vec![s]) }",
+            ["a"],
+            ["a"],
+        ),
+    ],
+)
+async def test_a_signature(engine, name, source, arguments, expected):
+    assert statuses(await call(engine, name, source, "f", (arguments, expected))) == [PASS]
+
+
+@pytest.mark.namespaces
+async def test_an_error_in_a_result_is_no_value(engine):
+    source = 'fn f(a: i32) -> Result<i32, String> { if a > 0 { Ok(a) } else { Err("low".into()) } }'
+    result = await call(engine, "rust", source, "f", ([1], 1), ([0], None))
+    assert statuses(result) == [PASS, WRONG]
+    assert "low" in result.cases[1].message

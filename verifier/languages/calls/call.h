@@ -233,6 +233,14 @@ template <> struct As<std::string> {
     static void write(Writer& out, const std::string& value) { out.string(value); }
 };
 
+#if __cplusplus >= 201703L
+template <> struct As<std::string_view> {
+    // What it looks at stays until the end.
+    static void read(Reader& in, std::string_view& to) { to = *new std::string(in.string("a string")); }
+    static void write(Writer& out, std::string_view value) { out.string(std::string(value)); }
+};
+#endif
+
 template <class C> void write_list(Writer& out, const C& values) {
     bool first = true;
     out.put("[");

@@ -194,7 +194,7 @@ async function main() {
     const f = entry(answer);
     if (!f) return failure('no_entry_point', `there is no function ${answer.names[0] || 'of that name'}`);
     const values = parse(text);
-    if (f.length > values.length) {
+    if (f.length - answer.optional > values.length) {
       throw new TypeError(`the function takes ${f.length} arguments, the test gives ${values.length}`);
     }
     const given = values.map((value, i) => argument(value, answer.kinds[i]));

@@ -5,7 +5,7 @@ mod verifier_call {
     //! Calls a function with arguments that are read from JSON.
     use std::any::Any;
     use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
-    use std::fmt::{Display, Write as _};
+    use std::fmt::{Debug, Display, Write as _};
     use std::hash::Hash;
     use std::io::Write as _;
 
@@ -341,6 +341,15 @@ mod verifier_call {
             match self {
                 Some(value) => value.write(out),
                 None => T::write_none(out),
+            }
+        }
+    }
+
+    impl<T: Write, E: Debug> Write for Result<T, E> {
+        fn write(&self, out: &mut String) -> Out {
+            match self {
+                Ok(value) => value.write(out),
+                Err(error) => Err(format!("an Err: {:?}", error)),
             }
         }
     }

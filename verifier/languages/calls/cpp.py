@@ -99,8 +99,9 @@ CPP_CALLS = Calls(
     compiled_name="call.cpp",
     signatures="a method of `Solution`, or a free function; overloads by the number of arguments",
     types=(
-        "`bool`, `char`, integers of any width, `float` to `long double`, `string`, `vector`, "
-        "`deque`, `list`, `array`, `set`, `map`, `unordered_map`, `pair`, `tuple`, `optional`, "
+        "`bool`, `char`, integers of any width, `float` to `long double`, `string`, "
+        "`string_view`, `vector`, `deque`, `list`, `array`, `set`, `map`, `unordered_map`, "
+        "`pair`, `tuple`, `optional`, "
         "pointers to nodes with `val` and `next`, or `val`, `left` and `right`"
     ),
 )

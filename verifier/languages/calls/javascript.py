@@ -39,6 +39,7 @@ _HAND_OVER = """
   exported: module.exports,
   kinds: {kinds},
   result: {result},
+  optional: {optional},
 }};
 """
 
@@ -48,7 +49,7 @@ def _javascript(source: str, target: Target) -> Completed:
 
 
 def _typescript(source: str, target: Target) -> Completed:
-    kinds, result = _kinds(source, target)
+    kinds, result, optional = _kinds(source, target)
     found = ", ".join(
         f"typeof {name} === 'undefined' ? undefined : {name}" for name in target.names
     )
@@ -59,17 +60,21 @@ def _typescript(source: str, target: Target) -> Completed:
             found=found,
             kinds=json.dumps(kinds),
             result=json.dumps(result),
+            optional=optional,
         ),
         {"call.js": _DRIVER},
     )
 
 
-def _kinds(source: str, target: Target) -> tuple[list[str], str]:
-    """What the parameters are, and the result: see `argument` in call.js."""
+def _kinds(source: str, target: Target) -> tuple[list[str], str, int]:
+    """What the parameters are, and the result: see `argument` in call.js; how many may be absent.
+
+    Those with a default are not among the latter: JavaScript knows of them itself.
+    """
     code = code_of(source, JS_LIKE)
     found = _parameters(code, target)
     if found is None:
-        return [], ""
+        return [], "", 0
     start, parameters, returns = found
     # The last comment before the function.
     close = source.rfind("*/", 0, start)
@@ -83,7 +88,8 @@ def _kinds(source: str, target: Target) -> tuple[list[str], str]:
         kinds.append(_kind(kind) if kind else _by_name(code, name))
     if not returns and (match := _DOC_RETURN.search(doc)):
         returns = match[1]
-    return kinds, _kind(returns)
+    optional = sum(parameter.partition(":")[0].rstrip().endswith("?") for parameter in parameters)
+    return kinds, _kind(returns), optional
 
 
 def _parameters(code: str, target: Target) -> tuple[int, list[str], str] | None:

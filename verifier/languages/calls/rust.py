@@ -260,6 +260,7 @@ RUST_CALLS = Calls(
     types=(
         "`bool`, `char`, integers and floats of any width, `String`, `Vec`, `VecDeque`, arrays, "
         "`HashMap`, `BTreeMap`, `BTreeSet`, `HashSet` (no result: it has no order), `Option`, "
-        "tuples, references to these, `Option<Box<ListNode>>`, `Option<Rc<RefCell<TreeNode>>>`"
+        "`Result` (of results), tuples, references to these, "
+        "`Option<Box<ListNode>>`, `Option<Rc<RefCell<TreeNode>>>`"
     ),
 )
