@@ -16,12 +16,12 @@ os.environ.setdefault("GRPC_VERBOSITY", "ERROR")
 # Servers that tests start keep nothing in the home of who runs the tests.
 os.environ.setdefault("VERIFIER_CACHE_DIR", "")
 
+from verifier.engine import Engine, make_sandbox
+from verifier.errors import BackendError, GuaranteeError
+
 # Tests do not time: a machine that is busy is no failure of theirs.
 hypothesis.settings.register_profile("untimed", deadline=None)
 hypothesis.settings.load_profile("untimed")
-
-from verifier.engine import Engine, make_sandbox
-from verifier.errors import BackendError, GuaranteeError
 
 IMAGE = os.environ.get("VERIFIER_TEST_IMAGE", "verifier-sandbox:latest")
 ACCEPTABLE = ("memory_limit", "cpu_accounting", "process_limit")

@@ -17,7 +17,8 @@ _HEAD = """\
 
 A request names a language by any of its names, in any case, with blanks or without ("C++ 17"). An
 unknown name is an error that lists the nearest. A language whose toolchain the sandbox lacks is an
-infrastructure fault that says how to get it, never a verdict.
+infrastructure fault that says how to get it, never a verdict. So name the language of each task in
+training: a model that may choose it could choose one that is not there, and have no score.
 
 The namespaces backend uses what the host has in `/usr`; an image has the families that it was built
 with ([images.md](images.md), which lists their libraries too). `verifier doctor` lists what is
