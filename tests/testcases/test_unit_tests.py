@@ -155,6 +155,14 @@ def test_tests_in_python_stay_apart():
     suite = load_suite({"unit_tests": given})
     assert (suite.kind, suite.trust) == (SuiteKind.ASSERT, Trust.ISOLATED)
     assert [case.name for case in suite.cases] == ["test_a.py::test_a"]
+    # What fixtures give is no part of a name; sets of parameters are numbered.
+    more = source + (
+        "import pytest\n@pytest.fixture\ndef two(): return 2\n"
+        "@pytest.mark.parametrize('x', [1, add])\ndef test_b(two, x): assert add(two, x)\n"
+    )
+    suite = load_suite({"unit_tests": {**given, "files": {"test_a.py": more}}})
+    names = ["test_a.py::test_a", "test_a.py::test_b[0]", "test_a.py::test_b[1]"]
+    assert [case.name for case in suite.cases] == names
     # An import that is not at the top needs the module to be there.
     late = "def test_a():\n    from calc import add\n    assert add(1, 2) == 3\n"
     suite = load_suite({"unit_tests": {**given, "files": {"test_a.py": late}}})

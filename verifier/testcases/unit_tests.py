@@ -19,6 +19,7 @@ import ast
 import dataclasses
 import difflib
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from verifier import _python
@@ -197,6 +198,7 @@ def _apart(
             return None
         sources += cases
         names += [f"{path}::{_called(case)}" for case in cases]
+    names = _numbered(names)
     _bounded([UnitTest("", name, name) for name in names], context)
     suite = assert_suite(sources, limits=limits)
     named = zip(suite.cases, names, strict=True)
@@ -244,7 +246,14 @@ def _called(case: str) -> str:
         if made := re.fullmatch(r"_test = (\w+)\(\)", line.strip()):
             call = call.replace("_test.", f"{made[1]}::", 1)
             break
-    call = call.removeprefix("__import__('asyncio').run(")
-    name, _, arguments = call.partition("(")
-    arguments = arguments.rstrip(")")
-    return f"{name}[{arguments}]" if arguments else name
+    return call.removeprefix("__import__('asyncio').run(").partition("(")[0]
+
+
+def _numbered(names: Sequence[str]) -> list[str]:
+    """The sets of parameters of one test get a number each."""
+    many, seen = Counter(names), Counter[str]()
+    found = []
+    for name in names:
+        found.append(f"{name}[{seen[name]}]" if many[name] > 1 else name)
+        seen[name] += 1
+    return found
