@@ -12,15 +12,14 @@ same on both sides. Python's warm run is not here: its interpreter is forked (do
 from __future__ import annotations
 
 import argparse
-import os
 import shutil
 import statistics
-import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from benchmarks import children
 from verifier.languages import RECIPES, Recipe
 from verifier.languages.base import SELF_TEST_STDIN, STARTS
 from verifier.languages.jar import QUICK_JVM
@@ -31,28 +30,9 @@ ADDED = (*QUICK_JVM, *(f"-J{flag}" for flag in QUICK_JVM))
 LIMITS = Limits()
 
 
-def cpu_s(argv: Sequence[str], home: Path, recipe: Recipe) -> float:
-    """CPU seconds of a command and its children.
-
-    Raises:
-        RuntimeError: It failed.
-    """
-    with tempfile.TemporaryFile() as given:
-        given.write(SELF_TEST_STDIN)
-        given.seek(0)
-        with subprocess.Popen(
-            argv,
-            cwd=home,
-            env={**os.environ, **dict(recipe.run_env(LIMITS))},
-            stdin=given,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        ) as process:
-            _, status, used = os.wait4(process.pid, 0)
-            process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        raise RuntimeError(f"exit code {process.returncode}: {' '.join(argv)[:300]}")
-    return used.ru_utime + used.ru_stime
+def _cpu_s(argv: Sequence[str], home: Path, recipe: Recipe) -> float:
+    env = dict(recipe.run_env(LIMITS))
+    return children.cpu_s(argv, stdin=SELF_TEST_STDIN, cwd=home, env=env)
 
 
 def measure(recipe: Recipe, starts: str, rounds: int) -> tuple[float, float, float, float]:
@@ -72,7 +52,7 @@ def measure(recipe: Recipe, starts: str, rounds: int) -> tuple[float, float, flo
                         if kind == "warm" or word not in ADDED
                     ]
                     command = [word.replace("{heap_mb}", "768") for word in command]
-                    used = cpu_s(command, home, recipe) if command else 0.0
+                    used = _cpu_s(command, home, recipe) if command else 0.0
                     found.setdefault(f"{step} {kind}", []).append(used)
     compile_cold, compile_warm, run_cold, run_warm = (
         statistics.median(found[f"{step} {kind}"])

@@ -9,13 +9,13 @@ limit. Rounds are interleaved, each number is a median.
 from __future__ import annotations
 
 import argparse
-import os
 import statistics
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
+from benchmarks import children
 from verifier.languages.jar import RUN_ARGV
 
 SOURCE = Path(__file__).with_name("Work.java")
@@ -26,14 +26,7 @@ FIRST = "-XX:TieredStopAtLevel=1"
 def cpu_s(folder: str, flags: tuple[str, ...], kind: str) -> float:
     """CPU seconds of one run."""
     command = [word.replace("{heap_mb}", "768") for word in RUN_ARGV[: RUN_ARGV.index("-jar")]]
-    with subprocess.Popen(
-        [*command, *flags, "-cp", folder, "Work", kind], stdout=subprocess.DEVNULL
-    ) as process:
-        _, status, used = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        raise RuntimeError(f"{kind}: exit code {process.returncode}")
-    return used.ru_utime + used.ru_stime
+    return children.cpu_s([*command, *flags, "-cp", folder, "Work", kind])
 
 
 def main() -> int:

@@ -7,19 +7,16 @@ host lacks is a failure; one that the image lacks is, where `VERIFIER_TEST_IMAGE
 
 from __future__ import annotations
 
-import os
-
 import pytest
 import pytest_asyncio
 
 from tests.languages.cells import CELLS, cells_of
 from tests.languages.cells.base import Cell, Impossible, Kind
 from tests.languages.matrix import LANGUAGES, problems_of, run_matrix
+from tests.languages.toolchains import ALL, require_toolchain
 from verifier.engine import Engine
-from verifier.languages import RECIPES
 from verifier.types import Limits
 
-ALL = os.environ.get("VERIFIER_REQUIRE_LANGUAGES") == "1"
 QUICK = ("python", "c", "cpp", "java", "javascript", "typescript", "go", "rust", "bash", "perl")
 
 
@@ -38,12 +35,8 @@ async def engine(sandbox_of):
 @pytest.mark.timeout(600 if ALL else 180)
 @pytest.mark.asyncio(loop_scope="module")
 @pytest.mark.parametrize("language", LANGUAGES if ALL else QUICK)
-async def test_a_language(engine, backend, language):
-    if language not in engine.info().toolchains:
-        remedy = f"no toolchain: {RECIPES[language].remedy}"
-        required = ALL and (backend == "namespaces" or "VERIFIER_TEST_IMAGE" in os.environ)
-        assert not required, remedy
-        pytest.skip(remedy)
+async def test_a_language(engine, language):
+    require_toolchain(engine, language)
     assert problems_of(await run_matrix(engine, language)) == []
 
 

@@ -197,14 +197,17 @@ class Shop:
             env=recipe.run_env(compile_limits),
         )
 
+        async def compile_in(slot: Slot) -> CompileFacts:
+            return _built(recipe, await slot.compile(job))
+
         async def compile_now() -> CompileFacts:
             if self.compilers is not None and recipe.compile_argv and not beside:
                 async with self.compilers.slot(claim) as slot:
-                    return _built(recipe, await slot.compile(job))
+                    return await compile_in(slot)
             if not holder:
                 holder.extend(await self.pool.take(1, claim))
             slot = await self.pool.partner(holder[0]) if beside else holder[0]
-            return _built(recipe, await slot.compile(job))
+            return await compile_in(slot)
 
         lasting = bool(recipe.compile_argv)
         found = await self.artifacts.get(key, compile_now, lasting=lasting)
@@ -220,7 +223,7 @@ class Shop:
                 return kept
             # Not by `get`: whoever compiles the same by now may wait for a slot that we hold.
             slot = await self.pool.partner(slots[0]) if beside else slots[0]
-            found = _built(recipe, await slot.compile(job))
+            found = await compile_in(slot)
             self.artifacts.put(key, found, lasting=lasting)
         if not found.ok and contended(found.facts, job.limits):
             raise BackendError(

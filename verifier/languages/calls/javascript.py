@@ -11,6 +11,7 @@ from __future__ import annotations
 import itertools
 import json
 import re
+from collections.abc import Callable
 
 from verifier.languages.calls.base import Calls, Completed, Target, driver
 from verifier.languages.calls.text import JS_LIKE, closing, code_of, split
@@ -137,23 +138,27 @@ _TYPES = (
 )
 
 
-def javascript_calls(node: tuple[str, ...], outputs: tuple[str, ...]) -> Calls:
-    """JavaScript's, with the command of Node.js and what a program's artifact is."""
+def _calls(
+    complete: Callable[[str, Target], Completed],
+    nodes: str,
+    node: tuple[str, ...],
+    outputs: tuple[str, ...],
+) -> Calls:
     return Calls(
-        complete=_javascript,
+        complete=complete,
         outputs=(*outputs, "call.js"),
         run_argv=(*node, "/program/call.js"),
         signatures=_SIGNATURES,
-        types=_TYPES + "`@param {ListNode} head` in the comment, or by LeetCode's names",
+        types=_TYPES + nodes,
     )
+
+
+def javascript_calls(node: tuple[str, ...], outputs: tuple[str, ...]) -> Calls:
+    """JavaScript's, with the command of Node.js and what a program's artifact is."""
+    nodes = "`@param {ListNode} head` in the comment, or by LeetCode's names"
+    return _calls(_javascript, nodes, node, outputs)
 
 
 def typescript_calls(node: tuple[str, ...], outputs: tuple[str, ...]) -> Calls:
     """TypeScript's, with the command of Node.js and what a program's artifact is."""
-    return Calls(
-        complete=_typescript,
-        outputs=(*outputs, "call.js"),
-        run_argv=(*node, "/program/call.js"),
-        signatures=_SIGNATURES,
-        types=_TYPES + "their types in the signature",
-    )
+    return _calls(_typescript, "their types in the signature", node, outputs)
